@@ -94,6 +94,10 @@ class GridCut {
                        CutResult* result, int slot, Queue& queue) = 0;
   // Forgets the previous solution.
   virtual void reset() {}
+  // Makes another cut on the same backend, to be configured separately. The caller promises that
+  // its work never runs at the same time as the work of this cut. On CUDA, a cut that runs alone
+  // may occupy the whole device.
+  virtual std::unique_ptr<GridCut> make_companion() const = 0;
 };
 
 // Makes the solver for a backend of kind K. Each backend specialises this function.

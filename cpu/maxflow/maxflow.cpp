@@ -153,6 +153,10 @@ class CpuGridCut final : public GridCut {
   explicit CpuGridCut(std::shared_ptr<Backend> backend)
       : backend_(std::move(backend)), workers_(workers_of(*backend_)) {}
 
+  std::unique_ptr<GridCut> make_companion() const override {
+    return std::make_unique<CpuGridCut>(backend_);
+  }
+
   void configure(Size size, Neighbours neighbours, int slots) override {
     expects(size.width > 0 && size.height > 0 && slots > 0,
             "a cut requires a picture of at least 1x1 pixels and at least one slot");

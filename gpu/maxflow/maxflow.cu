@@ -87,13 +87,17 @@ class TileSolvers {
 // in-flight frames share one workspace.
 class GridCutCuda : public GridCut {
  public:
-  GridCutCuda(std::shared_ptr<Backend> backend, CutTier tier)
-      : backend_(std::move(backend)), tier_(tier) {
-    ++object_count_;
+  GridCutCuda(std::shared_ptr<Backend> backend, CutTier tier, bool is_companion = false)
+      : backend_(std::move(backend)), tier_(tier), count_(is_companion ? 0 : 1) {
+    concurrent_cuts_ += count_;
   }
-  ~GridCutCuda() override { --object_count_; }
+  ~GridCutCuda() override { concurrent_cuts_ -= count_; }
   GridCutCuda(const GridCutCuda&) = delete;
   GridCutCuda& operator=(const GridCutCuda&) = delete;
+
+  std::unique_ptr<GridCut> make_companion() const override {
+    return std::make_unique<GridCutCuda>(backend_, tier_, true);
+  }
 
   void configure(Size size, Neighbours neighbours, int) override {
     expects(
@@ -143,7 +147,7 @@ class GridCutCuda : public GridCut {
                        .warm_start = limits.warm_start && has_link_flow_,
                        .has_no_flow = nullptr,
                        .tiles = 0};
-    const bool is_exclusive = tier_ != CutTier::sparse && object_count_ == 1;
+    const bool is_exclusive = tier_ != CutTier::sparse && concurrent_cuts_ == 1;
     const bool follows_sparse = std::exchange(previous_was_sparse_, false);
     if (!follows_sparse) {
       check(cudaMemsetAsync(problem.progress, 0, sizeof(Progress), stream),
@@ -192,11 +196,12 @@ class GridCutCuda : public GridCut {
   }
   Progress* progress_of(uint32_t cut) const { return progress_ + cut % 2; }
 
-  // Number of objects of this class in the process.
-  static inline std::atomic<int> object_count_ = 0;
+  // Number of cuts in the process that may run at the same time.
+  static inline std::atomic<int> concurrent_cuts_ = 0;
 
   std::shared_ptr<Backend> backend_;
   const CutTier tier_;
+  const int count_;  // this cut's part of concurrent_cuts_
   Size size_;
   Neighbours neighbours_ = Neighbours::four;
   std::variant<std::monostate, TileSolvers<4>, TileSolvers<8>> solvers_;

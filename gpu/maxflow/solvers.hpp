@@ -121,8 +121,8 @@ class SparseSolver {
   void reserve(Workspace& memory, const HaloBuffers& halos);
   // Enqueues the kernels that solve the frame. If 16-bit numbers do not suffice, they use the plain
   // algorithm. The kernels also clear the progress of the next frame. `follows_sparse`: whether
-  // this solver processed the previous frame too. `is_exclusive`: whether the process has no other
-  // cut.
+  // this solver processed the previous frame too. `is_exclusive`: whether no
+  // other cut of the process runs at the same time.
   void enqueue(Problem& problem, const PlainArrays& arrays, Progress* next_progress,
                bool follows_sparse, bool is_exclusive, cudaStream_t stream);
 
@@ -130,7 +130,7 @@ class SparseSolver {
   SparseStore<kNeighbours> store_{};
   uint8_t* has_no_flow_[2] = {};  // SparseStore::has_no_flow of even and of odd frames
   unsigned frame_count_ = 0;      // number of frames so far
-  // exclusive_launcher_ is used if the process has only one cut, concurrent_launcher_ otherwise.
+  // For exclusive cuts, and for the others.
   ClusterLauncher exclusive_launcher_, concurrent_launcher_;
 };
 
