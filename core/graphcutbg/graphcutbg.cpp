@@ -405,6 +405,26 @@ ObjectBox ObjectBox::of(const Region& box, Size frame) {
   return clipped;
 }
 
+uint32_t BoxTracks::read(const FrameTask& task, Size frame, ObjectBox* boxes) {
+  const uint32_t count = std::min(task.attached_count, kMaxBoxes);
+  half_ ^= 1;
+  sample_cuts_ = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    ObjectBox box = ObjectBox::of(task.attached[i], frame);
+    const auto found = std::ranges::find(tracks_, box.track);
+    if (box.track != 0 && box.columns > 0 && found != tracks_.end()) {
+      box.before = static_cast<int32_t>(found - tracks_.begin());
+    }
+    if (box.columns > 0) sample_cuts_ = std::max(sample_cuts_, box.sample_cuts());
+    boxes[i] = box;
+  }
+  tracks_.clear();
+  for (uint32_t i = 0; i < count; ++i) {
+    tracks_.push_back(boxes[i].columns > 0 ? boxes[i].track : 0);
+  }
+  return count;
+}
+
 CompositePlan hiding_plan_of(const RegionOverlayParams& params) {
   const bool pixelates = params.has_style(Style::pixelate);
   CompositePlan plan;

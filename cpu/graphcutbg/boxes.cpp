@@ -89,7 +89,18 @@ class SampleFit {
     model_.sample_contrasts = samples.scale(contrast_scale);
   }
 
-  // Starts both mixtures with parts of similar colours.
+  // Starts both mixtures: with those of the last frame's box if it has the same track, otherwise
+  // with parts of similar colours.
+  void start() {
+    if (place_.is_tracked()) {
+      const BoxModel& before = arrays_.models_before[place_.before];
+      std::copy_n(&before.parts[0][0], kMixtures * kMixtureParts, &model_.parts[0][0]);
+      if (model_.is_complete() && before.fits(sum_costs())) return;
+    }
+    split();
+    for (int k = 0; k < kFits; ++k) refit();
+  }
+
   void split() {
     SampleSums sums[kMixtures];
     for_each_used([&](uint32_t sample) {
@@ -122,6 +133,11 @@ class SampleFit {
     fit_parts();
   }
 
+  // Ends the work on the samples.
+  void finish() {
+    if (place_.track != 0) model_.mean_cost = sum_costs().mean();
+  }
+
   // Takes the objects from the mask of the last cut.
   void read_mask() {
     for_each_entry([&](int column, int row, uint32_t& sample) {
@@ -149,6 +165,23 @@ class SampleFit {
   }
 
  private:
+  // Sums up least_cost() of the samples.
+  CostSum sum_costs() const {
+    CostSum sum;
+    BlockCosts costs[kMixtures];
+    for (int row = 0; row < place_.rows; ++row) {
+      const uint32_t* samples = arrays_.samples + BoxArrays::sample_at(box_, 0, row);
+      for (int m = 0; m < kMixtures; ++m) compute_costs(samples, model_, m, costs[m]);
+      for (int column = 0; column < place_.columns; ++column) {
+        if (!BoxSample::is_described(samples[column])) continue;
+        ++sum.count;
+        sum.sum += static_cast<uint32_t>(
+            std::min({costs[0].cost[column], costs[1].cost[column], kMaxObjectCost}));
+      }
+    }
+    return sum;
+  }
+
   template <std::invocable<int, int, uint32_t&> Visit>
   void for_each_entry(Visit visit) {
     for (int row = 0; row < kSampleSide; ++row) {
@@ -230,21 +263,25 @@ void start_boxes(const BoxArrays& arrays, const EnergyPlan& plan, int32_t contra
   workers.parallel_for(static_cast<int>(arrays.count), [&](int box) {
     SampleFit fit(arrays, static_cast<uint32_t>(box));
     fit.read_samples(contrast_scale);
-    fit.split();
-    for (int k = 0; k < kFits; ++k) fit.refit();
+    fit.start();
     fit.compute_links(plan);
     fit.compute_terminals();
   });
 }
 
-void refit_boxes(const BoxArrays& arrays, bool is_last, const Workers& workers) {
+void refit_boxes(const BoxArrays& arrays, int cut, const Workers& workers) {
   workers.parallel_for(static_cast<int>(arrays.count), [&](int box) {
+    const int cuts = arrays.boxes[box].sample_cuts();
+    if (cut >= cuts) return;
     SampleFit fit(arrays, static_cast<uint32_t>(box));
     fit.read_mask();
     fit.refit();
-    if (!is_last) fit.compute_terminals();
+    if (cut + 1 < cuts) return fit.compute_terminals();
+    fit.finish();
   });
-  if (!is_last) return;
+}
+
+void compute_box_terminals(const BoxArrays& arrays, const Workers& workers) {
   workers.parallel_for(arrays.height, [&](int y) { compute_terminals(arrays, y); });
 }
 
@@ -263,7 +300,7 @@ void compute_box_links(const BoxArrays& arrays, const EnergyPlan& plan, int y, i
 void BoxState::allocate(Size picture, Neighbours neighbours) {
   constexpr size_t kSamples = kMaxBoxes * kBoxSamples;
   const bool eight = neighbours == Neighbours::eight;
-  models = std::vector<BoxModel>(kMaxBoxes);
+  models = std::vector<BoxModel>(2 * kMaxBoxes);
   owner = std::vector<uint16_t>(picture.area());
   samples = std::vector<uint32_t>(kSamples);
   for (auto* weights : {&terminal, &right, &down}) *weights = std::vector<int32_t>(kSamples);
@@ -273,14 +310,15 @@ void BoxState::allocate(Size picture, Neighbours neighbours) {
   mask = std::vector<uint8_t>(kSamples);
 }
 
-BoxArrays BoxState::arrays(std::span<const ObjectBox> boxes, ModelState& model,
+BoxArrays BoxState::arrays(std::span<const ObjectBox> boxes, size_t half, ModelState& model,
                            const uint8_t* excluded) {
   BoxArrays arrays;
   arrays.width = model.size.width;
   arrays.height = model.size.height;
   arrays.count = static_cast<uint32_t>(boxes.size());
   arrays.boxes = boxes.data();
-  arrays.models = models.data();
+  arrays.models = models.data() + half * kMaxBoxes;
+  arrays.models_before = models.data() + (1 - half) * kMaxBoxes;
   arrays.current = model.current.data();
   arrays.excluded = excluded;
   arrays.owner = owner.data();

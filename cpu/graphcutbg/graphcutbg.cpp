@@ -20,14 +20,6 @@ REGIONS_CLONES uint32_t count_nonzero(const uint8_t* bytes, int count) {
   return nonzero;
 }
 
-// Writes the frame's boxes to `boxes`, clipped to its picture. Does not allocate.
-void clip_boxes(const FrameTask& task, Size size, std::vector<ObjectBox>& boxes) {
-  boxes.clear();
-  for (uint32_t i = 0; i < std::min(task.attached_count, kMaxBoxes); ++i) {
-    boxes.push_back(ObjectBox::of(task.attached[i], size));
-  }
-}
-
 // The data that the tasks of a frame read when the queue runs them.
 struct QueuedFrame {
   FrameTask task;
@@ -61,13 +53,15 @@ class GraphCutBgCpu final : public GraphCutBg {
     workspaces_.assign(static_cast<size_t>(setup.slots), {});
     for (FrameWorkspace& workspace : workspaces_) {
       workspace.allocate(setup.size);
-      if (has_boxes_) workspace.boxes.reserve(kMaxBoxes);
+      if (has_boxes_) workspace.boxes = std::vector<ObjectBox>(kMaxBoxes);
     }
     sample_cut_.reset();
     boxes_ = {};
+    box_tracks_.clear();
     if (has_boxes_) {
       boxes_.allocate(setup.size, neighbours_);
-      sample_cut_ = make_grid_cut<BackendKind::cpu>(backend_);
+      box_tracks_.reserve();
+      sample_cut_ = cut_->make_companion();
       sample_cut_->configure({kSampleSide, kSampleSide * static_cast<int>(kMaxBoxes)}, neighbours_,
                              setup.slots);
     }
@@ -99,7 +93,11 @@ class GraphCutBgCpu final : public GraphCutBg {
     queued.verifies = params.verify;
     queued.is_boxed = is_boxed;
     queued.uses_model = !is_boxed || queued.output.shows_model();
-    if (is_boxed) clip_boxes(task, setup_.size, workspace.boxes);
+    if (queued.resets || !is_boxed) box_tracks_.clear();
+    if (is_boxed) {
+      workspace.box_count = box_tracks_.read(task, setup_.size, workspace.boxes.data());
+      workspace.box_half = box_tracks_.half();
+    }
     queue_of(queue).submit([this, queued] {
       sequencer_.wait_for_turn(queued.ticket);
       if (queued.resets) restart(arrays());
@@ -233,7 +231,8 @@ class GraphCutBgCpu final : public GraphCutBg {
   ModelArrays arrays() { return model_.arrays(excluded()); }
 
   BoxArrays box_arrays(const FrameWorkspace& workspace) {
-    return boxes_.arrays(workspace.boxes, model_, excluded());
+    return boxes_.arrays(std::span(workspace.boxes).first(workspace.box_count), workspace.box_half,
+                         model_, excluded());
   }
 
   // Enqueues the cuts of the samples of each box, from which the mixtures and the terminal weights
@@ -244,17 +243,16 @@ class GraphCutBgCpu final : public GraphCutBg {
       cut_boxes_ = box_arrays(*frame);
       start_boxes(cut_boxes_, queued.energy, queued.frame.contrasts.scale, workers_);
     });
-    const auto count = static_cast<uint32_t>(workspace.boxes.size());
-    for (int k = 1; k <= kSampleCuts; ++k) {
-      if (count > 0) {
-        sample_cut_->enqueue(boxes_.sample_graph(count), boxes_.sample_mask(count), {},
-                             &workspace.sample_report, queued.task.slot, queue);
-      }
-      queue_of(queue).submit(
-          [this, is_last = k == kSampleCuts] { refit_boxes(cut_boxes_, is_last, workers_); });
+    const auto count = static_cast<uint32_t>(workspace.box_count);
+    for (int k = 0; k < box_tracks_.sample_cuts(); ++k) {
+      sample_cut_->enqueue(boxes_.sample_graph(count), boxes_.sample_mask(count), {},
+                           &workspace.sample_report, queued.task.slot, queue);
+      queue_of(queue).submit([this, k] { refit_boxes(cut_boxes_, k, workers_); });
     }
-    if (!queued.verifies) return;
-    queue_of(queue).submit([this] { store_links(arrays()); });
+    queue_of(queue).submit([this, verifies = queued.verifies] {
+      compute_box_terminals(cut_boxes_, workers_);
+      if (verifies) store_links(arrays());
+    });
   }
 
   void store_links(const ModelArrays& arrays) {
@@ -396,6 +394,7 @@ class GraphCutBgCpu final : public GraphCutBg {
   ModelState model_;
   const Links links_{*this};
   BoxState boxes_;
+  BoxTracks box_tracks_;
   std::unique_ptr<GridCut> sample_cut_;  // null unless has_boxes_
   BoxArrays cut_boxes_;  // the boxes of the current frame's cut; `owner` is null without
   std::vector<FrameWorkspace> workspaces_;  // [slots], memory of each frame in flight

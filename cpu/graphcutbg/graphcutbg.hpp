@@ -50,7 +50,7 @@ struct ModelState {
 
 // The memory for source=boxes, except that of the frame's cut, which is in ModelState.
 struct BoxState {
-  std::vector<BoxModel> models;  // [kMaxBoxes]
+  std::vector<BoxModel> models;  // [2][kMaxBoxes], of this frame and of the last one
   std::vector<uint16_t> owner;   // [height][width], see BoxArrays
   // [kMaxBoxes][kSampleSide][kSampleSide], see BoxArrays
   std::vector<uint32_t> samples;
@@ -58,7 +58,9 @@ struct BoxState {
   std::vector<uint8_t> mask;
 
   void allocate(Size picture, Neighbours neighbours);
-  BoxArrays arrays(std::span<const ObjectBox> boxes, ModelState& model, const uint8_t* excluded);
+  // `half` is that of BoxTracks.
+  BoxArrays arrays(std::span<const ObjectBox> boxes, size_t half, ModelState& model,
+                   const uint8_t* excluded);
   // The graph of the samples of the first `count` boxes.
   GridGraph sample_graph(uint32_t count) const;
   Image<uint8_t> sample_mask(uint32_t count) {
@@ -75,8 +77,9 @@ struct FrameWorkspace {  // NOLINT(bugprone-reserved-identifier): implicit copy
   std::vector<uint32_t> cell_weights;  // memory of ColorCells
   // [component][row][column] of the cells of ColorCells, see Composition::means.
   std::vector<uint16_t> means[3];
-  std::vector<ObjectBox> boxes;  // the boxes of the frame; capacity kMaxBoxes with source=boxes
-  CutResult sample_report;       // of the last cut of samples
+  std::vector<ObjectBox> boxes;  // [kMaxBoxes] with source=boxes, of which the frame uses box_count
+  size_t box_count = 0, box_half = 0;  // see BoxTracks
+  CutResult sample_report;             // of the last cut of samples
   GraphCutResult report;
 
   // `min_cell` is the side of the smallest cells over which colours are averaged (pixels).
@@ -115,9 +118,11 @@ std::span<const RowPasses> row_passes();
 // cut of the samples. `contrast_scale` is that of the frame's plan, 0: estimated for each box.
 void start_boxes(const BoxArrays& arrays, const EnergyPlan& plan, int32_t contrast_scale,
                  const Workers& workers);
-// Fits the mixtures to the last cut of the samples, and computes the terminal weights of their next
-// cut. After the last cut, computes the terminal weights of the frame.
-void refit_boxes(const BoxArrays& arrays, bool is_last, const Workers& workers);
+// Fits the mixtures to cut number `cut` of the samples (0, 1, …), and computes the terminal weights
+// of their next cut. Boxes that need no further cut keep their mixtures.
+void refit_boxes(const BoxArrays& arrays, int cut, const Workers& workers);
+// Computes the terminal weights of the frame's cut.
+void compute_box_terminals(const BoxArrays& arrays, const Workers& workers);
 // Computes the link capacities of the frame's cut, like RowPasses::compute_links.
 void compute_box_links(const BoxArrays& arrays, const EnergyPlan& plan, int y, int first, int last,
                        const LinkRow& to);

@@ -56,6 +56,7 @@ class BlockFit {
     SampleSums class_sums[kMixtures];
     ColorSplit splits[kMixtures];
     ContrastSums pixels, samples;
+    CostSum costs;
     uint32_t surroundings;
   };
 
@@ -90,6 +91,21 @@ class BlockFit {
     if (threadIdx.x != 0) return;
     memory_.model.contrasts = memory_.pixels.scale(contrast_scale);
     memory_.model.sample_contrasts = memory_.samples.scale(contrast_scale);
+  }
+
+  // Starts both mixtures: with those of the last frame's box if it has the same track and they fit,
+  // otherwise with parts of similar colours.
+  __device__ void start() {
+    const ObjectBox& place = arrays_.boxes[box_];
+    if (place.is_tracked()) {
+      const BoxModel& before = arrays_.models_before[place.before];
+      copy_words(before.parts, memory_.model.parts);
+      sum_costs();
+      if (memory_.model.is_complete() && before.fits(memory_.costs)) return;
+      __syncthreads();  // all threads have read the mixtures
+    }
+    split();
+    for (int k = 0; k < kFits; ++k) refit();
   }
 
   __device__ void split() {
@@ -130,6 +146,14 @@ class BlockFit {
     });
   }
 
+  // Ends the work on the samples.
+  __device__ void finish() {
+    if (arrays_.boxes[box_].track == 0) return;
+    sum_costs();
+    if (threadIdx.x == 0) memory_.model.mean_cost = memory_.costs.mean();
+    __syncthreads();  // the model is complete
+  }
+
   __device__ void load_model() {
     copy_words(arrays_.models[box_], memory_.model);
     __syncthreads();  // the model is complete
@@ -144,6 +168,21 @@ class BlockFit {
   struct AddPrivately {
     __device__ void operator()(uint32_t* sum, uint32_t number) const { *sum += number; }
   };
+
+  // Sums up least_cost() of the samples. Afterwards, all threads see the sum and the model.
+  __device__ void sum_costs() {
+    clear(memory_.costs);
+    __syncthreads();  // the sum is zero, and the model is complete
+    CostSum costs;
+    for_each_entry([&](int, int, const uint32_t& sample) {
+      if (!BoxSample::is_described(sample)) return;
+      ++costs.count;
+      costs.sum += static_cast<uint32_t>(memory_.model.least_cost(Color::load(&sample)));
+    });
+    add_of_warp(costs.count, memory_.costs.count);
+    add_of_warp(costs.sum, memory_.costs.sum);
+    __syncthreads();  // the sum is complete
+  }
 
   // Sums are integers, so the order of the atomic additions does not matter.
   __device__ static void add_of_warp(uint32_t value, uint32_t& sum) {
@@ -223,7 +262,7 @@ class BlockFit {
   auto& name = reinterpret_cast<BlockFit::Memory&>(name##_words)
 
 // Starts the mixtures, and computes the weights of the first cut of samples. Blocks beyond the last
-// box clear the samples of earlier frames.
+// box clear the samples that earlier frames have left in the picture of samples.
 __global__ void __launch_bounds__(kFitThreads)
     start_kernel(const __grid_constant__ BoxArrays arrays, const __grid_constant__ EnergyPlan plan,
                  int32_t contrast_scale) {
@@ -236,24 +275,27 @@ __global__ void __launch_bounds__(kFitThreads)
   }
   BlockFit fit(arrays, memory);
   fit.read_samples(contrast_scale);
-  fit.split();
-  for (int k = 0; k < kFits; ++k) fit.refit();
+  fit.start();
   fit.store_model();
   fit.compute_links(plan);
   fit.compute_terminals();
 }
 
-// Fits the mixtures to the last cut of samples, and computes the weights of the next one.
+// Fits the mixtures to cut number `cut` of samples, and computes the weights of the next one.
 __global__ void __launch_bounds__(kFitThreads)
-    refit_kernel(const __grid_constant__ BoxArrays arrays) {
+    refit_kernel(const __grid_constant__ BoxArrays arrays, int cut) {
   REGIONS_FIT_MEMORY(memory);
   pdl_trigger_and_wait();
+  const int cuts = arrays.boxes[blockIdx.x].sample_cuts();
+  if (cut >= cuts) return;
   BlockFit fit(arrays, memory);
   fit.load_model();
   fit.read_mask();
   fit.refit();
+  const bool is_last = cut + 1 == cuts;
+  if (is_last) fit.finish();
   fit.store_model();
-  fit.compute_terminals();
+  if (!is_last) fit.compute_terminals();
 }
 
 // Writes the weights of the frame's cut.
@@ -369,14 +411,14 @@ void enqueue_box_reset(const BoxArrays& arrays, BoxSums* sums, cudaStream_t stre
 }
 
 void enqueue_box_start(const BoxArrays& arrays, const EnergyPlan& energy, int32_t contrast_scale,
-                       cudaStream_t stream) {
-  // Without programmatic launch, because the copy of the boxes is no kernel.
+                       uint32_t places, cudaStream_t stream) {
+  // Programmatic launch follows only a kernel, and the work before is a copy of the boxes.
   launch(owners_kernel, pixel_grid(arrays.width, arrays.height), pixel_block(), 0, stream, arrays);
-  launch_pdl(start_kernel, kMaxBoxes, kFitThreads, 0, stream, arrays, energy, contrast_scale);
+  launch_pdl(start_kernel, places, kFitThreads, 0, stream, arrays, energy, contrast_scale);
 }
 
-void enqueue_box_refit(const BoxArrays& arrays, cudaStream_t stream) {
-  launch_pdl(refit_kernel, arrays.count, kFitThreads, 0, stream, arrays);
+void enqueue_box_refit(const BoxArrays& arrays, int cut, cudaStream_t stream) {
+  launch_pdl(refit_kernel, arrays.count, kFitThreads, 0, stream, arrays, cut);
 }
 
 void enqueue_box_weights(const BoxArrays& arrays, const ModelArrays& weights,

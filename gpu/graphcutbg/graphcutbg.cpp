@@ -38,17 +38,22 @@ class BoxBuffers {
  public:
   // Reserves no memory unless `has_boxes` is set.
   void reserve(Workspace& memory, Size size, Neighbours neighbours, bool has_boxes);
-  // The arrays for a frame with `count` boxes, whose colours are in model.current.
-  BoxArrays arrays(const ModelArrays& model, uint32_t count) const;
-  GridGraph graph() const;
+  // The arrays for a frame with `count` boxes, whose colours are in model.current. `half` is that
+  // of BoxTracks.
+  BoxArrays arrays(const ModelArrays& model, uint32_t count, size_t half) const;
+  // The graph of the samples of `places` boxes, and the mask of its cut.
+  GridGraph graph(uint32_t places) const;
+  Image<uint8_t> mask(uint32_t places) const {
+    return {mask_, kSampleSide, rows_of(places), kSampleSide};
+  }
   ObjectBox* boxes() const { return boxes_; }
   BoxSums* sums() const { return sums_; }
-  // The size of the picture that all samples form.
-  static constexpr Size kSize = {kSampleSide, kSampleSide* static_cast<int>(kMaxBoxes)};
-  Image<uint8_t> mask() const { return {mask_, kSize.width, kSize.height, kSize.width}; }
+  // The rows of samples of `places` boxes.
+  static int rows_of(uint32_t places) { return kSampleSide * static_cast<int>(places); }
 
  private:
   BoxArrays arrays_;
+  BoxModel* models_ = nullptr;  // [2][kMaxBoxes], of this frame and of the last one
   ObjectBox* boxes_ = nullptr;  // [kMaxBoxes]
   BoxSums* sums_ = nullptr;     // [kMaxBoxes]
   uint8_t* mask_ = nullptr;     // see BoxArrays::sample_mask
@@ -147,23 +152,26 @@ void BoxBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours, bo
   arrays_.height = size.height;
   memory.reserve(boxes_, kMaxBoxes);
   memory.reserve(sums_, kMaxBoxes);
-  memory.reserve(arrays_.models, kMaxBoxes);
+  memory.reserve(models_, 2 * size_t{kMaxBoxes});
   memory.reserve(arrays_.owner, size.area());
-  memory.reserve(arrays_.samples, kSize.area());
+  constexpr size_t kSamples = kMaxBoxes * kBoxSamples;
+  memory.reserve(arrays_.samples, kSamples);
   for (int32_t** weights :
        {&arrays_.sample_terminal, &arrays_.sample_right, &arrays_.sample_down}) {
-    memory.reserve(*weights, kSize.area());
+    memory.reserve(*weights, kSamples);
   }
   if (neighbours == Neighbours::eight) {
-    memory.reserve(arrays_.sample_down_right, kSize.area());
-    memory.reserve(arrays_.sample_down_left, kSize.area());
+    memory.reserve(arrays_.sample_down_right, kSamples);
+    memory.reserve(arrays_.sample_down_left, kSamples);
   }
-  memory.reserve(mask_, kSize.area());
+  memory.reserve(mask_, kSamples);
 }
 
-BoxArrays BoxBuffers::arrays(const ModelArrays& model, uint32_t count) const {
+BoxArrays BoxBuffers::arrays(const ModelArrays& model, uint32_t count, size_t half) const {
   BoxArrays arrays = arrays_;
   arrays.count = count;
+  arrays.models = models_ + half * kMaxBoxes;
+  arrays.models_before = models_ + (1 - half) * kMaxBoxes;
   arrays.boxes = boxes_;
   arrays.current = model.current;
   arrays.excluded = model.excluded;
@@ -171,11 +179,11 @@ BoxArrays BoxBuffers::arrays(const ModelArrays& model, uint32_t count) const {
   return arrays;
 }
 
-GridGraph BoxBuffers::graph() const {
-  const auto image = [](const int32_t* weights) {
+GridGraph BoxBuffers::graph(uint32_t places) const {
+  const auto image = [rows = rows_of(places)](const int32_t* weights) {
     if (!weights) return Image<const int32_t>();
-    return Image<const int32_t>{weights, kSize.width, kSize.height,
-                                static_cast<ptrdiff_t>(sizeof(int32_t)) * kSize.width};
+    return Image<const int32_t>{weights, kSampleSide, rows,
+                                static_cast<ptrdiff_t>(sizeof(int32_t)) * kSampleSide};
   };
   return {image(arrays_.sample_terminal),
           image(arrays_.sample_right),
@@ -228,11 +236,16 @@ class GraphCutBgCuda final : public GraphCutBg {
     memory_ = {};
     model_.reserve(memory_, setup.size, neighbours_, setup.has_output);
     boxes_.reserve(memory_, setup.size, neighbours_, has_boxes_);
-    sample_cut_.reset();
+    for (auto& cut : sample_cuts_) cut.reset();
     host_boxes_ = Block();
+    box_tracks_.clear();
     if (has_boxes_) {
-      sample_cut_ = make_grid_cut<BackendKind::cuda>(backend_);
-      sample_cut_->configure(BoxBuffers::kSize, neighbours_, setup.slots);
+      for (size_t i = 0; i < std::size(kPlaces); ++i) {
+        sample_cuts_[i] = grid_cut_->make_companion();
+        sample_cuts_[i]->configure({kSampleSide, BoxBuffers::rows_of(kPlaces[i])}, neighbours_,
+                                   setup.slots);
+      }
+      box_tracks_.reserve();
       const auto slots = static_cast<size_t>(setup.slots);
       host_boxes_ = backend_->allocate_pinned(slots * kMaxBoxes * sizeof(ObjectBox));
     }
@@ -270,6 +283,7 @@ class GraphCutBgCuda final : public GraphCutBg {
     const bool is_reset = std::exchange(is_reset_pending_, false);
     frame.is_verified = params.verify;
     const bool uses_model = !is_boxed || plan.shows_model();
+    if (is_reset || !is_boxed) box_tracks_.clear();
 
     check(cudaStreamWaitEvent(stream, model_updated_), "waiting for the last frame's model");
     if (is_reset) {
@@ -396,19 +410,22 @@ class GraphCutBgCuda final : public GraphCutBg {
   BoxArrays enqueue_boxes(const FrameTask& task, const GraphCutBgParams& params,
                           const EnergyPlan& energy, const ModelArrays& arrays, Queue& queue) {
     const cudaStream_t stream = stream_of(queue);
-    const uint32_t count = std::min(task.attached_count, kMaxBoxes);
-    const BoxArrays boxes = boxes_.arrays(arrays, count);
+    ObjectBox* const host =
+        host_boxes_.as<ObjectBox>() + static_cast<size_t>(task.slot) * kMaxBoxes;
+    const uint32_t count = box_tracks_.read(task, setup_.size, host);
+    const BoxArrays boxes = boxes_.arrays(arrays, count, box_tracks_.half());
     if (std::exchange(is_box_reset_pending_, false)) {
       enqueue_box_reset(boxes, boxes_.sums(), stream);
     }
-    ObjectBox* const host =
-        host_boxes_.as<ObjectBox>() + static_cast<size_t>(task.slot) * kMaxBoxes;
-    for (uint32_t i = 0; i < count; ++i) host[i] = ObjectBox::of(task.attached[i], setup_.size);
     if (count > 0) queue.copy_bytes(host, boxes_.boxes(), count * sizeof(ObjectBox));
-    enqueue_box_start(boxes, energy, frame_plan_of(params).contrasts.scale, stream);
-    for (int k = 0; k < kSampleCuts && count > 0; ++k) {
-      sample_cut_->enqueue(boxes_.graph(), boxes_.mask(), {}, nullptr, task.slot, queue);
-      enqueue_box_refit(boxes, stream);
+    size_t i = 0;
+    while (kPlaces[i] < count) ++i;
+    const uint32_t places = kPlaces[i];
+    enqueue_box_start(boxes, energy, frame_plan_of(params).contrasts.scale, places, stream);
+    for (int k = 0; k < box_tracks_.sample_cuts(); ++k) {
+      sample_cuts_[i]->enqueue(boxes_.graph(places), boxes_.mask(places), {}, nullptr, task.slot,
+                               queue);
+      enqueue_box_refit(boxes, k, stream);
     }
     enqueue_box_weights(boxes, arrays, energy, stream);
     return boxes;
@@ -488,11 +505,15 @@ class GraphCutBgCuda final : public GraphCutBg {
   Workspace memory_;  // device memory of model_, boxes_ and frames_
   ModelBuffers model_;
   BoxBuffers boxes_;
-  std::unique_ptr<GridCut> sample_cut_;  // null unless has_boxes_
-  Block host_boxes_;                     // ObjectBox[slots][kMaxBoxes], pinned
-  bool is_box_reset_pending_ = false;    // whether the memory for boxes is uninitialised
-  std::vector<FrameBuffers> frames_;     // [slots], buffers of the in-flight frames
-  Block host_results_;                   // [slots][kPinnedBytes], pinned memory for results
+  // Cuts of the samples of up to kPlaces[i] boxes; null unless has_boxes_. The smallest sufficient
+  // cut is used, because its time depends on its size.
+  static constexpr uint32_t kPlaces[] = {16, 64, kMaxBoxes};
+  std::unique_ptr<GridCut> sample_cuts_[std::size(kPlaces)];
+  BoxTracks box_tracks_;
+  Block host_boxes_;                   // ObjectBox[slots][kMaxBoxes], pinned
+  bool is_box_reset_pending_ = false;  // whether the memory for boxes is uninitialised
+  std::vector<FrameBuffers> frames_;   // [slots], buffers of the in-flight frames
+  Block host_results_;                 // [slots][kPinnedBytes], pinned memory for results
   Block background_image_;  // [height][width], the background picture given by the user, or empty
   Block replace_image_;    // [3][height][width], the picture that replaces the background, or empty
   Block exclusion_image_;  // [height][width], pixels that are never foreground, or empty

@@ -17,7 +17,7 @@
 //
 //   enqueue_box_reset()               only after configure()
 //   enqueue_box_start()               finds owners, samples and mixtures; weights of a samples' cut
-//   GridCut::enqueue(), enqueue_box_refit()   kSampleCuts times
+//   GridCut::enqueue(), enqueue_box_refit()   BoxTracks::sample_cuts() times
 //   enqueue_box_weights()             computes the capacities of the cut's graph
 //   enqueue_box_results()             after pass 6: writes labels and records
 //
@@ -111,12 +111,13 @@ void enqueue_cut_value(const ModelArrays& arrays, const Image<const uint8_t>& ma
 void enqueue_box_reset(const BoxArrays& arrays, BoxSums* sums, cudaStream_t stream);
 // Finds the owners of all pixels, reads the samples of all boxes, fits the mixtures to them, and
 // computes the weights of the first cut of the samples. `contrast_scale` is that of the frame's
-// plan, 0: estimated for each box.
+// plan, 0: estimated for each box. The cut has the samples of `places` boxes, at least
+// arrays.count.
 void enqueue_box_start(const BoxArrays& arrays, const EnergyPlan& energy, int32_t contrast_scale,
-                       cudaStream_t stream);
-// Fits the mixtures to the last cut of the samples, and computes the terminal weights of their next
-// cut.
-void enqueue_box_refit(const BoxArrays& arrays, cudaStream_t stream);
+                       uint32_t places, cudaStream_t stream);
+// Fits the mixtures to cut number `cut` of the samples (0, 1, …), and computes the terminal weights
+// of their next cut. Boxes that need no further cut keep their mixtures.
+void enqueue_box_refit(const BoxArrays& arrays, int cut, cudaStream_t stream);
 // Writes the capacities of the graph of the frame's cut.
 void enqueue_box_weights(const BoxArrays& arrays, const ModelArrays& weights,
                          const EnergyPlan& energy, cudaStream_t stream);

@@ -199,10 +199,11 @@ GuardedFrame scene_of(PixelFormat format, Size size, const std::vector<Region>& 
 }
 
 // Computes the results by plain loops over single pixels and samples. The cuts use arrays of
-// weights for the whole picture.
+// weights for the whole picture. `before` are the results of the last frame.
 class PlainBoxes {
  public:
-  PlainBoxes(const ConstFrame& in, const std::vector<Region>& boxes, const GraphCutBgParams& params)
+  PlainBoxes(const ConstFrame& in, const std::vector<Region>& boxes, const GraphCutBgParams& params,
+             const PlainBoxes* before = nullptr)
       : in_(in),
         size_(in.size()),
         params_(params),
@@ -215,12 +216,13 @@ class PlainBoxes {
     find_owners();
     models_.resize(boxes_.size());
     for (size_t i = 0; i < boxes_.size(); ++i) {
-      if (boxes_[i].columns > 0) learn(i);
+      if (boxes_[i].columns > 0) learn(i, before ? before->model_of(boxes_[i].track) : nullptr);
     }
     cut_frame();
   }
 
   std::vector<uint32_t> labels;
+  int continued = 0;  // number of boxes that start with the mixtures of the last frame
 
  private:
   struct Sample {
@@ -230,6 +232,42 @@ class PlainBoxes {
 
   Color color(int x, int y) const { return color_at(in_, x, y); }
   size_t at(int x, int y) const { return static_cast<size_t>(y * size_.width + x); }
+
+  // The mixtures of the first box with this track.
+  const BoxModel* model_of(uint32_t track) const {
+    for (size_t i = 0; i < boxes_.size(); ++i) {
+      if (track != 0 && boxes_[i].track == track && boxes_[i].columns > 0) return &models_[i];
+    }
+    return nullptr;
+  }
+
+  static int32_t mean_cost(const BoxModel& model, const std::vector<Sample>& samples) {
+    int64_t sum = 0, count = 0;
+    for (const Sample& sample : samples) {
+      if (!sample.is_used && !sample.is_owned) continue;
+      int32_t least = kMaxObjectCost;
+      for (const auto& mixture : model.parts) {
+        for (const ColorGaussian& part : mixture) {
+          least = std::min(least, part.cost(sample.color.y, sample.color.u, sample.color.v));
+        }
+      }
+      sum += least;
+      ++count;
+    }
+    return count > 0 ? static_cast<int32_t>(sum / count) : 0;
+  }
+
+  // Whether the mixtures of the last frame describe the samples nearly as well as those of the last
+  // frame.
+  static bool fits(const BoxModel& before, const std::vector<Sample>& samples) {
+    for (const auto& mixture : before.parts) {
+      const auto exists = [](const ColorGaussian& part) {
+        return part.penalty < ColorGaussian::kAbsent;
+      };
+      if (std::ranges::none_of(mixture, exists)) return false;
+    }
+    return mean_cost(before, samples) <= before.mean_cost + BoxModel::kMaxRise;
+  }
 
   void find_owners() {
     owner_.assign(size_.area(), 0);
@@ -272,7 +310,8 @@ class PlainBoxes {
     }
   }
 
-  void learn(size_t index) {
+  // `before` are the mixtures of the same track in the last frame, or null.
+  void learn(size_t index, const BoxModel* before) {
     const ObjectBox& box = boxes_[index];
     BoxModel& model = models_[index];
     std::vector<Sample> samples;
@@ -306,20 +345,19 @@ class PlainBoxes {
     }
     model.contrasts = scale_of(pixel_pairs);
     model.sample_contrasts = scale_of(sample_pairs);
-    std::vector<Color> colors[kMixtures];
-    for (const Sample& sample : samples) {
-      if (sample.is_used)
-        colors[sample.is_object ? kObject : kSurroundings].push_back(sample.color);
-    }
-    const ColorSplit splits[] = {ColorSplit::of(sums_of(colors[0])),
-                                 ColorSplit::of(sums_of(colors[1]))};
-    fit(model, samples, [&](int m, const Color& c) { return splits[m].part_of(c); });
     const auto refit = [&] {
-      const BoxModel before = model;
-      fit(model, samples, [&](int m, const Color& c) { return before.part_of(m, c); });
+      const BoxModel last = model;
+      fit(model, samples, [&](int m, const Color& c) { return last.part_of(m, c); });
     };
-    for (int k = 0; k < kFits; ++k) refit();
-    for (int k = 0; k < kSampleCuts; ++k) {
+    if (before && fits(*before, samples)) {
+      ++continued;
+      std::copy(&before->parts[0][0], &before->parts[0][0] + kMixtures * kMixtureParts,
+                &model.parts[0][0]);
+    } else {
+      start(model, samples);
+      for (int k = 0; k < kFits; ++k) refit();
+    }
+    for (int k = 0; k < (before ? 1 : kSampleCuts); ++k) {
       const auto weight = [&](int column, int row) {
         const Sample& sample = sample_at(column, row);
         return sample.is_owned ? model.evidence(sample.color) : kOutsideBoxes;
@@ -336,6 +374,19 @@ class PlainBoxes {
       }
       refit();
     }
+    model.mean_cost = mean_cost(model, samples);
+  }
+
+  // Divides the colours of both mixtures into parts.
+  void start(BoxModel& model, const std::vector<Sample>& samples) {
+    std::vector<Color> colors[kMixtures];
+    for (const Sample& sample : samples) {
+      if (sample.is_used)
+        colors[sample.is_object ? kObject : kSurroundings].push_back(sample.color);
+    }
+    const ColorSplit splits[] = {ColorSplit::of(sums_of(colors[0])),
+                                 ColorSplit::of(sums_of(colors[1]))};
+    fit(model, samples, [&](int m, const Color& c) { return splits[m].part_of(c); });
   }
 
   int link_of(const ContrastScale& contrasts, const Color& a, const Color& b,
@@ -525,13 +576,13 @@ TEST_P(GraphCutBoxes, AnyBoxes_ResultsEqualPlainLoops) {
       const GuardedFrame frame = scene_of(test.format, test.size, test.boxes, 11);
       ConstFrame in = frame.frame();
       in.color = clip.color;
-      const PlainBoxes plain(in, test.boxes, params);
       Camera camera = on_backend(clip, params);
       camera.boxes = test.boxes;
-      for (int repeat = 0; repeat < 2; ++repeat) {
+      const PlainBoxes first(in, test.boxes, params), second(in, test.boxes, params, &first);
+      for (const PlainBoxes* plain : {&first, &second}) {
         const Shot shot = camera.shoot(in);
         EXPECT_TRUE(shot.intact);
-        ASSERT_TRUE(shot.labels == plain.labels);
+        ASSERT_TRUE(shot.labels == plain->labels);
         ASSERT_NO_FATAL_FAILURE(expect_records(shot, test.boxes, in));
         EXPECT_TRUE(shot.report.cut.exact);
         EXPECT_EQ(shot.report.foreground,
@@ -542,16 +593,100 @@ TEST_P(GraphCutBoxes, AnyBoxes_ResultsEqualPlainLoops) {
   }
 }
 
-TEST_P(GraphCutBoxes, ChangingBoxes_DoNotDependOnEarlierFrames) {
+TEST_P(GraphCutBoxes, ChangingBoxesWithoutTracks_DoNotDependOnEarlierFrames) {
   const Size size = {150, 100};
   const Clip clip{.size = size};
   Camera camera = on_backend(clip, box_params());
   for (uint32_t i = 0; i < 6; ++i) {
     camera.boxes = random_boxes(i, static_cast<int>(i * 7 % 20), size);
+    for (Region& box : camera.boxes) box.track = 0;
     const GuardedFrame frame = scene_of(clip.format, size, camera.boxes, i);
     const Shot shot = camera.shoot(frame.frame());
     const PlainBoxes plain(frame.frame(), camera.boxes, camera.params);
     ASSERT_TRUE(shot.labels == plain.labels) << i;
+  }
+}
+
+// Two objects move, and their tracks change in frame 4. A box without a track and an empty box come
+// and go, so that the numbers of the other boxes change.
+std::vector<Region> tracked_boxes(int frame) {
+  const uint32_t first = frame < 4 ? 5 : 6, second = frame < 4 ? 6 : 5;
+  std::vector<Region> boxes = {box_of(10 + 3 * frame, 12, 50, 60, first),
+                               box_of(90 - frame, 20 + frame, 40, 66, second)};
+  if (frame % 2 == 1) boxes.insert(boxes.begin(), box_of(60, 0, 20, 18));
+  if (frame % 3 == 1) boxes.insert(boxes.begin() + 1, box_of(500, 0, 20, 18, 5));
+  return boxes;
+}
+
+// A picture of tracked_boxes() whose objects keep their colours.
+GuardedFrame tracked_scene(const Clip& clip, int frame) {
+  std::vector<Region> boxes = tracked_boxes(frame);
+  std::erase_if(boxes, [](const Region& box) { return box.track == 0 || box.left == 500; });
+  return scene_of(clip.format, clip.size, boxes, 31);
+}
+
+TEST_P(GraphCutBoxes, TracksInConsecutiveFrames_ContinueTheirMixtures) {
+  const Clip clip{.size = {150, 100}};
+  Camera camera = on_backend(clip, box_params());
+  std::unique_ptr<PlainBoxes> last;
+  for (int i = 0; i < 9; ++i) {
+    SCOPED_TRACE(i);
+    const bool is_first = i == 0 || i == 7;
+    if (i == 7) camera.algorithm().reset();
+    camera.boxes = tracked_boxes(i);
+    const GuardedFrame frame = tracked_scene(clip, i);
+    auto plain = std::make_unique<PlainBoxes>(frame.frame(), camera.boxes, camera.params,
+                                              is_first ? nullptr : last.get());
+    ASSERT_TRUE(camera.shoot(frame.frame()).labels == plain->labels);
+    EXPECT_EQ(plain->continued, is_first || i == 4 ? 0 : 2);
+    last = std::move(plain);
+  }
+}
+
+// Squares of random colours, so that each fit changes the mixtures.
+GuardedFrame mosaic(const Clip& clip, uint32_t frame) {
+  GuardedFrame picture(clip.format, clip.size, 5);
+  for (uint32_t y = 0; y < static_cast<uint32_t>(clip.size.height); ++y) {
+    for (uint32_t x = 0; x < static_cast<uint32_t>(clip.size.width); ++x) {
+      for (uint32_t c = 0; c < 3; ++c) {
+        const uint32_t base = hash(x / 6, y / 6, c) % 220, noise = hash(x, y, frame * 3 + c) % 36;
+        picture.frame().set_sample(static_cast<int>(c), static_cast<int>(x), static_cast<int>(y),
+                                   static_cast<int>(base + noise));
+      }
+    }
+  }
+  return picture;
+}
+
+TEST_P(GraphCutBoxes, NewAndTrackedBoxesInOneFrame_HaveTheirOwnNumbersOfCuts) {
+  const Clip clip{.size = {150, 100}};
+  Camera camera = on_backend(clip, box_params());
+  std::unique_ptr<PlainBoxes> last;
+  for (uint32_t i = 0; i < 5; ++i) {
+    camera.boxes = {box_of(8, 12, 50, 60, 5), box_of(60, 5, 80, 90, 6 + i)};
+    const GuardedFrame frame = mosaic(clip, i);
+    auto plain =
+        std::make_unique<PlainBoxes>(frame.frame(), camera.boxes, camera.params, last.get());
+    ASSERT_TRUE(camera.shoot(frame.frame()).labels == plain->labels) << i;
+    EXPECT_EQ(plain->continued, i == 0 ? 0 : 1);
+    last = std::move(plain);
+  }
+}
+
+TEST_P(GraphCutBoxes, TrackAfterAFrameWithoutIt_IsNew) {
+  const Clip clip{.size = {150, 100}};
+  for (const bool is_boxed : {false, true}) {  // whether the frame in between has source=boxes
+    Camera camera = on_backend(clip, box_params());
+    const GuardedFrame frame = tracked_scene(clip, 0);
+    const std::vector<Region> boxes = tracked_boxes(0);
+    const PlainBoxes plain(frame.frame(), boxes, camera.params);
+    for (const bool has_boxes : {true, false, true}) {
+      camera.boxes = has_boxes ? boxes : std::vector<Region>();
+      camera.params.source = has_boxes || is_boxed ? GraphCutSource::boxes : GraphCutSource::image;
+      const Shot shot = camera.shoot(frame.frame());
+      if (!has_boxes) continue;
+      ASSERT_TRUE(shot.labels == plain.labels);
+    }
   }
 }
 
@@ -565,6 +700,7 @@ TEST_P(GraphCutBoxes, FramesInFlight_HaveTheResultsOfSingleFrames) {
   std::vector<std::unique_ptr<Queue>> queues;
   std::vector<DeviceFrame> pictures, labels;
   std::vector<std::vector<Region>> boxes(kSlots);
+  std::unique_ptr<PlainBoxes> last;
   for (int slot = 0; slot < kSlots; ++slot) {
     queues.push_back(backend_->make_queue());
     pictures.emplace_back(*backend_, *queues.back(), PixelFormat::rgb, size, 0);
@@ -579,8 +715,9 @@ TEST_P(GraphCutBoxes, FramesInFlight_HaveTheResultsOfSingleFrames) {
       const auto* first = reinterpret_cast<const uint32_t*>(found.frame().plane[0]);
       const GuardedFrame frame =
           scene_of(PixelFormat::rgb, size, boxes[slot], static_cast<uint32_t>(i - kSlots));
-      const PlainBoxes plain(frame.frame(), boxes[slot], params);
-      ASSERT_TRUE(std::equal(plain.labels.begin(), plain.labels.end(), first)) << i;
+      auto plain = std::make_unique<PlainBoxes>(frame.frame(), boxes[slot], params, last.get());
+      ASSERT_TRUE(std::equal(plain->labels.begin(), plain->labels.end(), first)) << i;
+      last = std::move(plain);
     }
     if (i >= kFrames) continue;
     boxes[slot] = random_boxes(static_cast<uint32_t>(i), 3 + i, size);
