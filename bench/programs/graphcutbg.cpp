@@ -25,6 +25,7 @@ struct Options {
   bool cuda = false;
   bool time = false;
   std::vector<int> boxes;  // x, y, width and height of each box (pixels)
+  bool tracked = false;    // whether each box has the same track in all frames
   GraphCutBgParams params;
 };
 
@@ -36,11 +37,12 @@ std::vector<int> numbers_of(const std::string& list) {
 }
 
 // Returns the boxes as the records that a frame has for source=boxes.
-std::vector<Region> records_of(const std::vector<int>& boxes) {
+std::vector<Region> records_of(const std::vector<int>& boxes, bool tracked) {
   expects(boxes.size() % 4 == 0, "--boxes requires four numbers per box");
   std::vector<Region> records;
   for (size_t i = 0; i < boxes.size(); i += 4) {
     Region& record = records.emplace_back();
+    if (tracked) record.track = static_cast<uint32_t>(records.size());
     record.left = boxes[i];
     record.top = boxes[i + 1];
     record.right = boxes[i] + boxes[i + 2] - 1;
@@ -59,6 +61,7 @@ void write_row(const Options& options, std::vector<double> milliseconds) {
       .add("backend", options.cuda ? "cuda" : "cpu")
       .add(options.size)
       .add("boxes", options.boxes.size() / 4)
+      .add("tracked", options.tracked ? 1 : 0)
       .add("frames", milliseconds.size())
       .add("fastest_ms", milliseconds.front(), 3)
       .add("median_ms", milliseconds[milliseconds.size() / 2], 3)
@@ -88,16 +91,17 @@ ConstFrame unpadded_frame(PixelFormat format, Size size, std::vector<std::byte>&
 int run(int argc, char** argv) {
   Options options;
   options.params.output = GraphCutOutput::none;
-  const auto positional =
-      parse(argc, argv, "SIZE [OPTION…]\nComputes the masks of raw frames from standard input.",
-            {{"--format", "NAME", "pixel format, as in caps (default: BGR)", into(options.format)},
-             {"--threads", "N", "CPU threads (default: all cores)", into(options.threads)},
-             {"--cuda", nullptr, "run on the GPU", into(options.cuda)},
-             {"--mask", "SIZE", "size of a gray8 mask after each frame", into(options.mask)},
-             {"--boxes", "X,Y,WIDTH,HEIGHT,…", "boxes of each frame, for source=boxes (pixels)",
-              [&](const std::string& text) { options.boxes = numbers_of(text); }},
-             {"--time", nullptr, "write times and no masks", into(options.time)},
-             {"--set", "NAME=VALUE", "parameter; may be repeated", setting(options.params)}});
+  const auto positional = parse(
+      argc, argv, "SIZE [OPTION…]\nComputes the masks of raw frames from standard input.",
+      {{"--format", "NAME", "pixel format, as in caps (default: BGR)", into(options.format)},
+       {"--threads", "N", "CPU threads (default: all cores)", into(options.threads)},
+       {"--cuda", nullptr, "run on the GPU", into(options.cuda)},
+       {"--mask", "SIZE", "size of a gray8 mask after each frame", into(options.mask)},
+       {"--boxes", "X,Y,WIDTH,HEIGHT,…", "boxes of each frame, for source=boxes (pixels)",
+        [&](const std::string& text) { options.boxes = numbers_of(text); }},
+       {"--tracked", nullptr, "each box has the same track in all frames", into(options.tracked)},
+       {"--time", nullptr, "write times and no masks", into(options.time)},
+       {"--set", "NAME=VALUE", "parameter; may be repeated", setting(options.params)}});
   expects(positional.size() == 1, "expected one argument SIZE, such as 640x480 (see --help)");
   read(positional[0], options.size);
   Setup setup{.in = layout_of(options.format), .size = options.size};
@@ -112,7 +116,7 @@ int run(int argc, char** argv) {
   const ConstFrame frame = unpadded_frame(options.format, options.size, bytes);
   const ConstFrame attached_mask = unpadded_frame(PixelFormat::gray8, options.mask, mask_bytes);
   FrameTask task = test_stand.task(0);
-  const std::vector<Region> boxes = records_of(options.boxes);
+  const std::vector<Region> boxes = records_of(options.boxes, options.tracked);
   task.attached = boxes.data();
   task.attached_count = static_cast<uint32_t>(boxes.size());
   const Block attached = backend->allocate(std::max<size_t>(mask_bytes.size(), 1));

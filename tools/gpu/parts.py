@@ -368,7 +368,7 @@ class Suite:
             os.remove(plain)
 
     def boxes(self):
-        """20 boxes of 200x400 pixels in frames of 1920x1080. Each contains an ellipse of its own colour."""
+        """20 boxes of 200x400 pixels in frames of 1920x1080. Each contains an ellipse of another colour."""
         import numpy
         random = numpy.random.default_rng(53)
         places = [(20 + 270 * (k % 7), 340 * (k // 7)) for k in range(20)]
@@ -380,9 +380,9 @@ class Suite:
         frames = b"".join(numpy.clip(picture + random.normal(0, 5, picture.shape), 0, 255).astype(numpy.uint8).tobytes()
                           for _ in range(12))
         corners = ",".join(f"{left},{top},200,400" for left, top in places)
-        for device in ([], ["--cuda"]):
-            self.runner.run([self.program("graphcutbg"), "1920x1080", *device, "--set", "source=boxes", "--boxes", corners,
-                             "--time"], "boxes " + (device or ["--cpu"])[0].removeprefix("--"), stdin=frames)
+        for options in ([], ["--tracked"], ["--cuda"], ["--cuda", "--tracked"]):
+            self.runner.run([self.program("graphcutbg"), "1920x1080", "--set", "source=boxes", "--boxes", corners, "--time",
+                             *options], " ".join(["boxes", *options]), stdin=frames)
 
     def pipelines(self):
         clips = {name: os.path.join(HERE, file) for name, file in self.pack["clips"].items()
