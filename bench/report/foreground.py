@@ -71,14 +71,20 @@ def masks_part():
 
 def boxes_on(gpu):
     """A sentence on the time of many boxes in one frame; none without such rows."""
-    rows = {row["backend"]: row for row in gpu.select(what="foreground", source="boxes")} if gpu else {}
-    if "cuda" not in rows:
+    found = gpu.select(what="foreground", source="boxes") if gpu else []
+    rows = {(row["backend"], row["tracked"]): row for row in found}
+    if ("cuda", 1) not in rows:
         return []
-    row = rows["cuda"]
+    row, tracked = rows["cuda", 0], rows["cuda", 1]
+
+    def times(row):
+        return (f"{number(row['median_ms'])} ms (median of {row['frames']} frames; {number(row['fastest_ms'])} to "
+                f"{number(row['slowest_ms'])})")
     return [f"For {row['boxes']} boxes of 200x400 pixels in a frame of {row['width']}x{row['height']}, graphcutbg takes "
-            f"{number(row['median_ms'])} ms on an {gpu.record['device']} (median of {row['frames']} frames; fastest "
-            f"{number(row['fastest_ms'])}, slowest {number(row['slowest_ms'])}; `bench/programs/graphcutbg --time`), and "
-            f"{number(rows['cpu']['median_ms'])} ms on the processor of that machine with all threads.\n"]
+            f"{times(row)} on an {gpu.record['device']}. If the boxes have the tracks of the last frame, it takes "
+            f"{times(tracked)}. On the processor of that machine with all threads, the medians are "
+            f"{number(rows['cpu', 0]['median_ms'])} and {number(rows['cpu', 1]['median_ms'])} ms "
+            "(`bench/programs/graphcutbg --time`).\n"]
 
 
 def boxes_part(gpu):
