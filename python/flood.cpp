@@ -103,15 +103,17 @@ class SpanFill {
   std::vector<Span> spans_;  // filled, but their neighbours have not been visited
 };
 
+// Distance of an element from the first one, in elements.
+int64_t offset_of(const Grid& view, const std::vector<int64_t>& index) {
+  int64_t offset = 0;
+  for (size_t axis = 0; axis < index.size(); ++axis) offset += index[axis] * view.strides[axis];
+  return offset;
+}
+
 // Fills the region whose elements are connected by the steps of a footprint.
 template <class T>
 void fill_by_steps(const Grid& grid, const Grid& mask, const Footprint& footprint,
                    const Interval<T>& similar, const std::vector<int64_t>& seed) {
-  const auto offset_of = [](const Grid& view, const std::vector<int64_t>& index) {
-    int64_t offset = 0;
-    for (size_t axis = 0; axis < index.size(); ++axis) offset += index[axis] * view.strides[axis];
-    return offset;
-  };
   const auto* value = reinterpret_cast<const T*>(grid.data);
   auto* done = reinterpret_cast<uint8_t*>(mask.data);
   std::vector<std::vector<int64_t>> waiting{seed};
@@ -137,16 +139,17 @@ void fill_by_steps(const Grid& grid, const Grid& mask, const Footprint& footprin
 }
 
 // Sets `mask`, which must be False, to True in the region around `seed`. `interval` contains the
-// lowest and the highest value of the region, in the image's type. Neighbours are defined by the
+// lowest and the highest value of the region, in the image's type. Without an interval, all values
+// of the region equal that of the seed. Neighbours are defined by the
 // footprint, if there is one, else by the connectivity.
-void flood(const AnyArray& image, const nb::ndarray<bool>& mask, const AnyArray& interval,
-           const std::vector<int64_t>& seed, int connectivity,
-           const std::optional<Footprint>& footprint) {
+void flood(const AnyArray& image, const nb::ndarray<bool>& mask,
+           const std::optional<AnyArray>& interval, const std::vector<int64_t>& seed,
+           int connectivity, const std::optional<Footprint>& footprint) {
   const Grid grid(image), mask_grid{AnyArray(mask)};
   expects(grid.strides.back() == 1 || grid.width() == 1,
           "the elements of a row must be contiguous");
   expects(grid.shape == mask_grid.shape && mask_grid.strides.back() == 1 &&
-              interval.dtype() == image.dtype() && interval.size() == 2 &&
+              (!interval || (interval->dtype() == image.dtype() && interval->size() == 2)) &&
               seed.size() == grid.shape.size(),
           "mask must have the shape of the image, and interval two elements of its type");
   for (size_t axis = 0; axis < seed.size(); ++axis) {
@@ -160,8 +163,10 @@ void flood(const AnyArray& image, const nb::ndarray<bool>& mask, const AnyArray&
   const Unlocked unlocked;
   with_type(grid.type, [&](auto zero) {
     using T = decltype(zero);
-    const auto* bounds = static_cast<const T*>(interval.data());
-    const Interval<T> similar{bounds[0], bounds[1]};
+    const auto* bounds = interval ? static_cast<const T*>(interval->data()) : nullptr;
+    const T value = reinterpret_cast<const T*>(grid.data)[offset_of(grid, seed)];
+    const Interval<T> similar =
+        bounds ? Interval<T>{bounds[0], bounds[1]} : Interval<T>{value, value};
     if (footprint) return fill_by_steps(grid, mask_grid, *footprint, similar, seed);
     int64_t row = 0;
     for (size_t axis = 0; axis + 1 < seed.size(); ++axis) row = row * grid.shape[axis] + seed[axis];
@@ -172,7 +177,7 @@ void flood(const AnyArray& image, const nb::ndarray<bool>& mask, const AnyArray&
 }  // namespace
 
 void bind_flood(nb::module_& module) {
-  module.def("flood", flood, nb::arg("image"), nb::arg("mask"), nb::arg("interval"),
+  module.def("flood", flood, nb::arg("image"), nb::arg("mask"), nb::arg("interval").none(),
              nb::arg("seed"), nb::arg("connectivity"), nb::arg("footprint").none());
 }
 

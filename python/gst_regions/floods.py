@@ -131,14 +131,19 @@ def _flooded(values: NDArray[Any], seed_point: int | Sequence[int], footprint: A
         raise TypeError(f"seed_point is {seed_point!r}, must be a sequence of {values.ndim} ints, one for each axis")
     point: Iterable[int] = seed_point if isinstance(seed_point, Iterable) else (seed_point,)
     seed = tuple(_arrays.integer_of(index, "seed_point") for index in point)
-    if len(seed) != values.ndim or not all(-side <= index < side for index, side in zip(seed, values.shape)):
+    try:
+        value = values[seed] if len(seed) == values.ndim else None
+    except IndexError:
+        value = None
+    if value is None:
         raise ValueError(f"seed_point is {seed}, must be a point inside the image of shape {values.shape}")
-    seed = tuple(index % side for index, side in zip(seed, values.shape))
-    value = values[seed]
+    if min(seed) < 0:
+        seed = tuple(index % side for index, side in zip(seed, values.shape))
     if value != value:
         raise ValueError(f"image is NaN at seed_point {seed}, must be a number there")
-    native = values.dtype if values.dtype.isnative else values.dtype.newbyteorder("=")
-    interval = np.array([value, value] if tolerance is None else _interval(value, tolerance), native)
+    interval: NDArray[Any] | None = None
+    if tolerance is not None:
+        interval = np.array(_interval(value, tolerance), values.dtype.newbyteorder("="))
     steps = None if footprint is None else _steps_of(footprint, values.ndim)
     reach = _arrays.connectivity_of(connectivity, values.ndim)
     values = _arrays.with_native_bytes(values)
