@@ -178,9 +178,8 @@ class ValueRuns {
   uint32_t number_regions() {
     uint32_t count = 0;
     for (int64_t row = 0; row < rows_; ++row) {
-      const T* value = values(row);
       for (uint32_t run = first_run(row); run < end_run(row); ++run) {
-        if (background_ && value[begin_[run]] == *background_) {
+        if (parent_[run] == kBackground) {
           parent_[run] = 0;
         } else if (parent_[run] == run) {
           parent_[run] = ++count;
@@ -196,7 +195,7 @@ class ValueRuns {
   void write(int32_t* labels) const {
     const int64_t width = grid_.width();
     const int32_t* const end_of_labels = labels + rows_ * width;
-    constexpr int64_t kBlock = 8;
+    constexpr ptrdiff_t kBlock = 8;
     for (int64_t row = 0; row < rows_; ++row, labels += width) {
       if (end_run(row) - first_run(row) == width) {  // each run is one element
         std::copy_n(parent_.data() + first_run(row), width, labels);
@@ -204,14 +203,13 @@ class ValueRuns {
       }
       for (uint32_t run = first_run(row); run < end_run(row); ++run) {
         const auto label = static_cast<int32_t>(parent_[run]);
-        int32_t* const begin = labels + begin_[run];
-        const int64_t count = end_of(run) - begin_[run];
-        // A short run is written as a whole block. Later runs overwrite the rest of the block.
-        if (count <= kBlock && end_of_labels - begin >= kBlock) {
-          for (int64_t k = 0; k < kBlock; ++k) begin[k] = label;
-        } else {
-          std::fill_n(begin, count, label);
+        int32_t *next = labels + begin_[run], *const end = labels + end_of(run);
+        if (end_of_labels - end < kBlock) {
+          std::fill(next, end, label);
+          continue;
         }
+        // Whole blocks are written. Later runs overwrite the end of the last block.
+        for (; next < end; next += kBlock) std::fill_n(next, kBlock, label);
       }
     }
   }
@@ -240,9 +238,11 @@ class ValueRuns {
     }
     begin_.push_back(static_cast<int32_t>(width));
     first_run_.push_back(static_cast<uint32_t>(begin_.size()));
-    for (auto run = static_cast<uint32_t>(parent_.size()); run < begin_.size(); ++run) {
-      parent_.push_back(run);
+    const T* const value = values(row);
+    for (auto run = static_cast<uint32_t>(parent_.size()); run + 1 < begin_.size(); ++run) {
+      parent_.push_back(is_foreground(value[begin_[run]]) ? run : kBackground);
     }
+    parent_.push_back(kBackground);
   }
 
   void expect_numbers(int64_t row, const std::byte* data) {
@@ -373,6 +373,8 @@ class ValueRuns {
       parent_[a] = b;
     }
   }
+
+  static constexpr uint32_t kBackground = UINT32_MAX;  // parent of a run without a region
 
   const Grid& grid_;
   const Comparison comparison_;
