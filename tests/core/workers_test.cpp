@@ -162,6 +162,7 @@ TEST(WorkersFork, ThreadsEndedBeforeTheFork_ParallelForInTheChild_UsesAllThreads
 // At the time of fork() another thread often holds a lock of the pool. The child lacks this thread.
 TEST(WorkersFork, ForkWhileLoopsRun_ParallelForInEachChild_UsesAllThreads) {
   NEEDS_THREADS_AFTER_FORK();
+  NEEDS_ALLOCATOR_AFTER_FORK();
   std::atomic<bool> ends = false;
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i) {

@@ -15,19 +15,6 @@ namespace {
 
 constexpr unsigned kTimeout = 20;  // seconds
 
-// Another thread may hold a lock of the allocator of AddressSanitizer during fork().
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1  // as g++ defines it
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define NEEDS_ALLOCATOR_AFTER_FORK() \
-  GTEST_SKIP() << "AddressSanitizer does not support fork() while other threads allocate memory"
-#else
-#define NEEDS_ALLOCATOR_AFTER_FORK() static_cast<void>(0)
-#endif
-
 // The name of the first check that fails in the child; empty if all hold.
 class Checks {
  public:
