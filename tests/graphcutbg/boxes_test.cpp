@@ -310,10 +310,9 @@ class PlainBoxes {
     }
   }
 
-  // `before` are the mixtures of the same track in the last frame, or null.
-  void learn(size_t index, const BoxModel* before) {
+  // Returns the samples of a box, and sets the contrasts of its model.
+  std::vector<Sample> read_samples(size_t index) {
     const ObjectBox& box = boxes_[index];
-    BoxModel& model = models_[index];
     std::vector<Sample> samples;
     std::vector<std::pair<Color, Color>> pixel_pairs, sample_pairs;
     uint32_t surroundings = 0;
@@ -332,19 +331,28 @@ class PlainBoxes {
     for (Sample& sample : samples) {
       if (surroundings < kMinSurroundings && sample.is_owned) sample.is_used = true;
     }
-    const auto sample_at = [&](int column, int row) -> Sample& {
-      return samples[static_cast<size_t>(row * box.columns + column)];
-    };
     for (int row = 0; row < box.rows; ++row) {
       for (int column = 0; column < box.columns; ++column) {
-        const Color color = sample_at(column, row).color;
-        if (column + 1 < box.columns)
-          sample_pairs.emplace_back(color, sample_at(column + 1, row).color);
-        if (row + 1 < box.rows) sample_pairs.emplace_back(color, sample_at(column, row + 1).color);
+        const auto i = static_cast<size_t>(row * box.columns + column);
+        const auto below = i + static_cast<size_t>(box.columns);
+        const Color& color = samples[i].color;
+        if (column + 1 < box.columns) sample_pairs.emplace_back(color, samples[i + 1].color);
+        if (row + 1 < box.rows) sample_pairs.emplace_back(color, samples[below].color);
       }
     }
-    model.contrasts = scale_of(pixel_pairs);
-    model.sample_contrasts = scale_of(sample_pairs);
+    models_[index].contrasts = scale_of(pixel_pairs);
+    models_[index].sample_contrasts = scale_of(sample_pairs);
+    return samples;
+  }
+
+  // `before` are the mixtures of the same track in the last frame, or null.
+  void learn(size_t index, const BoxModel* before) {
+    const ObjectBox& box = boxes_[index];
+    BoxModel& model = models_[index];
+    std::vector<Sample> samples = read_samples(index);
+    const auto sample_at = [&](int column, int row) -> const Sample& {
+      return samples[static_cast<size_t>(row * box.columns + column)];
+    };
     const auto refit = [&] {
       const BoxModel last = model;
       fit(model, samples, [&](int m, const Color& c) { return last.part_of(m, c); });
