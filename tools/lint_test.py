@@ -19,6 +19,7 @@ GOOD = {
     "tests/list.hpp.in": "", "core/cclabel/cclabel.hpp": "//\n#pragma once\nnamespace regions::cclabel {\n" + LONG,
     "core/cclabel/window.cpp": '// 1\n#include "core/cclabel/cclabel.hpp"\ngetenv("REGIONS_A")' + LONG,
     "gpu/cclabel/cclabel.cpp": '// 2\n#include "core/cclabel/cclabel.hpp"\n' + LONG, "gpu/cclabel/measure.cu": LONG,
+    "tests/tsan/suppressions": "race:_other\nmutex:other\nrace:regions::cclabel\n",
     "requirements/a.txt": "a==1 \\\n    --hash=sha256:0\n", "plugin/plugin.cpp": LONG}
 
 # check, file, text that is appended to it, part of the message
@@ -46,6 +47,7 @@ FAULTS = [
     ("rules", "docs/page.md", "`gone.cu`\n", "docs/page.md:5: `gone.cu`"),
     ("rules", "tests/a", '"$REGIONS_B"', "reads REGIONS_B"),
     ("rules", "python/a.py", "os.environ['OTHER']", "reads OTHER"),
+    ("rules", "tests/tsan/suppressions", "race:regions::gone", "gone does not exist"),
     ("rules", "docs/environment.md", "`REGIONS_B=1`", "lists REGIONS_B, which nothing reads"),
     ("layout", "core/a.cpp", '//\n#include "cpu/a.hpp"\n' + LONG, "core includes only core"),
     ("layout", "core/cclabel/window.cpp", '\n#include "gpu/cclabel/a.cuh"\n', "core/cclabel and gpu/cclabel include each other"),
