@@ -2,13 +2,16 @@
 announces can be read and decoded. notes() compares a finished file with its input: each property of the picture and each
 tag that the file lost becomes a note."""
 
+import contextlib
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import tempfile
 
+from transcode.decode import FILE_ERRORS, av, copied_stream
 from transcode.probe import MATRICES, PRIMARIES, QUIET, TRANSFERS, input_of, ratio_of
 
 # Codecs whose packets may be single fields, or pictures that are never shown.
@@ -32,38 +35,73 @@ TECHNICAL = re.compile(
     r"|last(timestamp|keyframe.*)|(audio|video|data)size)(-[a-z]{3})?", re.IGNORECASE)
 EQUAL_MATRICES = {5: 6}  # two names of one matrix
 LIGHT = ("Mastering display metadata", "Content light level metadata")
+# FFmpeg's format framecrc states the flags of packets that are not just key frames.
+FLAGS, KEY, HIDDEN = re.compile(r", F=0x([0-9A-F]+)"), 1, 4
 
 
 class PacketCount:
-    """Lists the packets of a stream by ffprobe while the file is transcoded."""
+    """Lists the packets of a stream while the file is transcoded, in a forked process: a program such as ffprobe needs 0.1 s
+    to load FFmpeg's libraries."""
 
-    def __init__(self, path, stream, *options):
-        self.lines, self.errors = (tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") for _ in range(2))
-        self.process = subprocess.Popen(
-            ["ffprobe", "-v", "error", *options, "-select_streams", str(stream), "-show_entries",
-             "packet=size,flags", "-of", "csv=p=0", input_of(path)], stdout=self.lines, stderr=self.errors, **QUIET)
+    def __init__(self, path, stream, **options):
+        """`stream`: its index. `options`: those of FFmpeg's reader."""
+        self.lines, self.errors = tempfile.TemporaryFile("w+", encoding="utf-8"), {}
+        self.process = os.fork()
+        if not self.process:
+            try:
+                os.dup2(self.lines.fileno(), 1)
+                os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # the channel of a job that is killed must close
+                list_packets(path, stream, options)
+            finally:
+                os._exit(0)
 
     def result(self):
-        """Waits for ffprobe. Returns how many packets there are, and how many of them are shown from the first key frame on.
+        """Waits for the list. Returns how many packets there are, and how many of them are shown from the first key frame on.
         An edit list hides packets; empty packets repeat a picture."""
-        self.process.wait()
+        self.end()
         self.lines.seek(0)
-        packets = [line.rstrip("\n").split(",") for line in self.lines if "," in line]
-        keys = [number for number, packet in enumerate(packets) if "K" in packet[1]]
-        shown = [packet for packet in packets[keys[0] if keys else 0:] if packet[0] != "0" and "D" not in packet[1]]
-        return len(packets), len(shown)
+        rows = [line for line in self.lines if not line.startswith("#")]
+        count = len(rows)
+        if rows and rows[-1].startswith("{"):  # otherwise the reader crashed
+            count, self.errors = json.loads(rows.pop()).values()
+        flags = [int(stated[1], 16) if (stated := FLAGS.search(row)) else KEY for row in rows]
+        begin = next((number for number, flag in enumerate(flags) if flag & KEY), 0)
+        return count, sum(not flag & HIDDEN for flag in flags[begin:])
 
     def damage(self, container):
-        """The first error that the container's reader printed, after result(); None without errors."""
-        self.errors.seek(0)
-        said = (line.split("] ", 1)[-1].strip() for line in self.errors if line.startswith(f"[{container} @"))
-        return next(said, None)
+        """The first error that the container's reader reported, after result(); None without errors."""
+        return self.errors.get(container)
+
+    def end(self):
+        if self.process:
+            os.waitpid(self.process, 0)
+            self.process = None
 
     def close(self):
-        self.process.kill()
-        self.process.wait()
+        if self.process:
+            os.kill(self.process, signal.SIGKILL)
+        self.end()
         self.lines.close()
-        self.errors.close()
+
+
+def list_packets(path, stream, options):
+    """Writes a line for each packet of a stream to standard output, except for empty packets, in FFmpeg's format framecrc: it
+    has flags that PyAV 10 lacks. The last line is a JSON object: the number of all packets, and the first error of each of
+    FFmpeg's readers."""
+    av.logging.set_level(av.logging.ERROR)
+    count = 0
+    with av.logging.Capture(local=False) as logs, contextlib.suppress(*FILE_ERRORS):
+        with (av.open("file:" + path, metadata_errors="replace", options=options) as file,
+              av.open("pipe:1", "w", format="framecrc") as listed):
+            copy = copied_stream(listed, file.streams[stream])
+            for packet in file.demux(file.streams[stream]):
+                if packet.size:
+                    packet.pts = packet.dts = count
+                    packet.stream = copy
+                    listed.mux(packet)
+                count += packet.size > 0 or packet.dts is not None
+    errors = {name: text.strip() for _, name, text in reversed(logs)}
+    os.write(1, json.dumps({"packets": count, "errors": errors}).encode())
 
 
 def lack(source, decoder, end, packets):
@@ -95,7 +133,7 @@ def holds_all(source, form, counted, found):
         sizes = chunks_of(source.path, source.picture["index"])
         return bool(sizes) and found >= sum(size > 0 for size in sizes)
     if form == MP4:  # an edit list can leave packets out
-        count = PacketCount(source.path, source.picture["index"], "-ignore_editlist", "1")
+        count = PacketCount(source.path, source.picture["index"], ignore_editlist="1")
         try:
             return count.result()[0] >= counted
         finally:

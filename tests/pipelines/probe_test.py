@@ -4,9 +4,12 @@ their command line replace both."""
 
 import json
 import os
+import re
+import signal
 import unittest.mock
 
-from cases import Case, main
+import media
+from cases import PLAIN, Case, main
 from transcode import encode, probe, profiles, verify  # after cases, which sets the path
 
 
@@ -36,7 +39,8 @@ class Tools(Case):
 
     def input(self, *streams, start=None, frame=None, **told):
         told = {"streams": streams, "format": {"start_time": start} if start else {},
-                "packets_and_frames": [{"type": "packet"}, {"type": "frame"} | (frame or {})]} | told
+                "packets_and_frames": [{"type": kind, "stream_index": 0} | entries for kind, entries in (
+                    ("packet", {}), ("frame", frame or {}), ("packet", {}))]} | told
         self.tool("ffprobe", json.dumps(told))
         return probe.Input("in")
 
@@ -113,13 +117,46 @@ class Probe(Tools):
         self.assertEqual(self.input(gray, frame={"color_range": "tv"}).colorimetry("GRAY8", 720), "2:4:0:0")
         self.assertEqual(self.input(PICTURE | {"pix_fmt": "yuvj420p"}).iso_colors("I420", 10, guess=False), (2, 2, 2, True))
 
-    def test_packet_count_leaves_out_hidden_and_empty_packets(self):
-        """Packets before the first key frame, hidden packets and empty packets are not shown."""
-        self.tool("ffprobe", "5,__\n10,K_\n0,__\n12,_D\n\n8,__,x\n8,K__\n", "[h264 @ 0x1] odd\n[avi @ 0x2] bad\n")
-        packets = verify.PacketCount("in", 3)
-        self.assertEqual((packets.result(), packets.damage("avi"), packets.damage("mov")), ((6, 3), "bad", None))
+class Packets(Case):
+    def counted(self, path, damage=None):
+        """What PacketCount finds in the first stream of a file: the number of packets, and of those that are shown."""
+        packets = verify.PacketCount(str(path), 0)
+        self.addCleanup(packets.close)
+        found = packets.result()
+        self.assertEqual(packets.damage("mpegts" if path.suffix == ".ts" else verify.MP4), damage)
+        return found
+
+    def copy(self, name, clip, *options):
+        media.run("ffmpeg", "-v", "error", *options, "-i", clip, "-c", "copy", self.folder / name)
+        return self.folder / name
+
+    def test_packet_count_leaves_out_hidden_packets_and_those_before_the_first_key_frame(self):
+        clip = self.clip("full.mp4", PLAIN, "-pix_fmt", "yuv420p", "-g", "5", "-bf", "0")
+        self.assertEqual(self.counted(clip), (10, 10))
+        self.assertEqual(self.counted(self.copy("hidden.mp4", clip, "-ss", "0.28")), (5, 3))
+        clip = self.clip("full.ts", PLAIN, "-pix_fmt", "yuv420p", "-c:v", "mpeg2video", "-g", "5", "-bf", "0")
+        media.run("ffmpeg", "-v", "error", "-i", clip, "-c", "copy", "-copyinkf", "-bsf:v", r"noise=amount=0:drop=lt(n\,2)",
+                  self.folder / "late.ts")
+        self.assertEqual(self.counted(self.folder / "late.ts"), (8, 5))
+
+    def test_packet_count_of_a_damaged_file_has_the_first_error_of_its_reader(self):
+        clip = self.clip("whole.mp4", PLAIN, "-pix_fmt", "yuv420p", "-movflags", "+faststart")
+        cut = media.cut(self.folder / "cut.mp4", clip, 0.8)
+        said = media.run("ffprobe", "-v", "error", "-show_entries", "packet=", cut)
+        found, _ = self.counted(cut, re.search(r"(?m)^\[mov\S* @ \w+\] (.*partial file)$", said)[1])
+        self.assertLess(found, 10)
+        (self.folder / "no.mp4").write_bytes(b"no video")
+        packets = verify.PacketCount(str(self.folder / "no.mp4"), 0)
+        self.assertEqual(packets.result(), (0, 0))
         packets.close()
-        self.assertIn("3", self.called())
+
+    def test_packet_count_whose_process_is_killed_has_the_packets_so_far(self):
+        def list_some(*_):
+            os.write(1, b"#tb 0: 1/25\n0, 0, 0, 1, 9, 0x0\n0, 1, 1, 1, 9, 0x0, F=0x4\n")
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        self.replace(verify, "list_packets", list_some)
+        self.assertEqual(self.counted(self.folder / "in.mp4"), (2, 1))
 
 
 class Joining(Tools):
@@ -129,8 +166,9 @@ class Joining(Tools):
         source.path, source.delay, source.start = "a|b", 0.25, 0.5
         self.tool("ffmpeg")
         picture, out = os.memfd_create("picture"), os.memfd_create("out")
+        streams = encode.plan_streams(source, profiles.PROFILES[profile], with_sound)
         with open(self.folder / "errors", "w", encoding="utf-8") as errors:
-            process, notes = encode.join(picture, source, profiles.PROFILES[profile], out, errors, with_sound, colors)
+            process = encode.join(picture, source, profiles.PROFILES[profile], out, errors, streams, colors)
             self.assertEqual(os.getpgid(process.pid), process.pid, "Ctrl-C does not reach it")
             self.assertEqual(process.wait(), 0)
         words = self.called()
@@ -144,7 +182,7 @@ class Joining(Tools):
         rest = words[len(begin):-len(end)]
         at = rest.index(tags[0])
         self.assertEqual(rest[at:at + 4], tags)
-        return rest[:at] + rest[at + 4:], notes
+        return rest[:at] + rest[at + 4:], streams[2]
 
     def sounds(self, profile, *codecs):
         return self.joined(profile, *({"codec_type": "audio", "codec_name": codec} for codec in codecs))
