@@ -67,7 +67,7 @@ class Job:
         self.decoder = self.decoder_to(chain.get_by_name("frames"))
         self.decoder.threads, self.decoder.fitted = self.threads, chain.get_by_name("fitted")
         self.decoder.refuse_changes = self.refusal_of_changes()
-        self.filtered.srcpads[0].add_probe(
+        self.probe = self.filtered.srcpads[0].add_probe(
             Gst.PadProbeType.BUFFER | Gst.PadProbeType.EVENT_DOWNSTREAM, self.see_filtered)
         self.add(self.filtered, chain.srcpads[0])
 
@@ -247,6 +247,9 @@ class Job:
             GLib.source_remove(ticker)
             self.pipeline.set_state(Gst.State.NULL)
             self.decoder.stop()
+            self.filtered.srcpads[0].remove_probe(self.probe)
+            bus.disconnect_by_func(self.on_message)
+            bus.remove_signal_watch()
 
     def join(self):
         picture, whole = self.picture or self.files["video"].fd, self.open("video")
@@ -323,5 +326,9 @@ def main(channel, settings, kind=Job):
     job.settings, job.threads, job.probed = settings, settings.get("threads", 0), settings.get("probed")
     job.rules = settings.get("rules")
     job.hint = " (--accept-partial accepts it as whole)"
-    GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
-    return job.run()
+    watch = GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
+    try:
+        return job.run()
+    finally:
+        if not job.interrupted:
+            GLib.source_remove(watch)
