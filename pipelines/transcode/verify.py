@@ -3,6 +3,7 @@ announces can be read and decoded. notes() compares a finished file with its inp
 tag that the file lost becomes a note."""
 
 import contextlib
+import gc
 import json
 import os
 import re
@@ -49,6 +50,7 @@ class PacketCount:
         self.process = os.fork()
         if not self.process:
             try:
+                gc.disable()  # it would free decoders whose threads do not exist here, and wait for them
                 os.dup2(self.lines.fileno(), 1)
                 os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # the channel of a job that is killed must close
                 list_packets(path, stream, options)
