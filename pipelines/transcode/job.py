@@ -260,13 +260,11 @@ class Job:
             if tried != streams:
                 errors = self.run_joiner(picture, whole, tried)
         if self.join_status == 0:
-            with contextlib.closing(PacketCount(whole.part, 0)) as packets:
-                losses = verify.notes(whole.part, self.input, self.profile, self.colors, self.ratio)
-                _, written = packets.result()
+            written = verify.written_frames(whole.part)
             if written != self.frames:
                 self.problem = f"{written} of {self.frames} frames were written" + (errors and f": {last_line(errors)}")
             elif not self.problem:
-                notes += losses
+                notes += verify.notes(whole.part, self.input, self.profile, self.colors, self.ratio)
         elif self.join_status:
             self.problem = f"its other streams cannot be added to the output: {last_line(errors)}"
         for note in notes:

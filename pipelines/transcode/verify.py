@@ -53,22 +53,20 @@ class PacketCount:
                 gc.disable()  # it would free decoders whose threads do not exist here, and wait for them
                 os.dup2(self.lines.fileno(), 1)
                 os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # the channel of a job that is killed must close
-                list_packets(path, stream, options)
+                report_packets(path, stream, options)
             finally:
                 os._exit(0)
 
     def result(self):
-        """Waits for the list. Returns how many packets there are, and how many of them are shown from the first key frame on.
-        An edit list hides packets; empty packets repeat a picture."""
+        """Waits for the list. Returns how many packets there are, and how many of them are shown, see shown_in()."""
         self.end()
         self.lines.seek(0)
-        rows = [line for line in self.lines if not line.startswith("#")]
-        count = len(rows)
+        rows = list(self.lines)
+        count = 0
         if rows and rows[-1].startswith("{"):  # otherwise the reader crashed
             count, self.errors = json.loads(rows.pop()).values()
-        flags = [int(stated[1], 16) if (stated := FLAGS.search(row)) else KEY for row in rows]
-        begin = next((number for number, flag in enumerate(flags) if flag & KEY), 0)
-        return count, sum(not flag & HIDDEN for flag in flags[begin:])
+        listed = [row for row in rows if not row.startswith("#")]
+        return count or len(listed), shown_in(listed)
 
     def damage(self, container):
         """The first error that the container's reader reported, after result(); None without errors."""
@@ -86,15 +84,22 @@ class PacketCount:
         self.lines.close()
 
 
-def list_packets(path, stream, options):
-    """Writes a line for each packet of a stream to standard output, except for empty packets, in FFmpeg's format framecrc: it
-    has flags that PyAV 10 lacks. The last line is a JSON object: the number of all packets, and the first error of each of
-    FFmpeg's readers."""
+def report_packets(path, stream, options):
+    """Writes the list of packets to standard output, and then a JSON object: the number of all packets, and the first error of
+    each of FFmpeg's readers."""
     av.logging.set_level(av.logging.ERROR)
+    with av.logging.Capture(local=False) as logs:
+        count = list_packets(path, stream, "pipe:1", options)
+    errors = {name: text.strip() for _, name, text in reversed(logs)}
+    os.write(1, json.dumps({"packets": count, "errors": errors}).encode())
+
+
+def list_packets(path, stream, target, options):
+    """Writes a line for each packet of a stream, except for empty packets, in FFmpeg's format framecrc: it has flags that PyAV
+    10 lacks. Returns the number of all packets."""
     count = 0
-    with av.logging.Capture(local=False) as logs, contextlib.suppress(*FILE_ERRORS):
-        with (av.open("file:" + path, metadata_errors="replace", options=options) as file,
-              av.open("pipe:1", "w", format="framecrc") as listed):
+    with contextlib.suppress(*FILE_ERRORS), av.open("file:" + path, metadata_errors="replace", options=options) as file:
+        with av.open(target, "w", format="framecrc") as listed:
             copy = copied_stream(listed, file.streams[stream])
             for packet in file.demux(file.streams[stream]):
                 if packet.size:
@@ -102,8 +107,22 @@ def list_packets(path, stream, options):
                     packet.stream = copy
                     listed.mux(packet)
                 count += packet.size > 0 or packet.dts is not None
-    errors = {name: text.strip() for _, name, text in reversed(logs)}
-    os.write(1, json.dumps({"packets": count, "errors": errors}).encode())
+    return count
+
+
+def shown_in(rows):
+    """How many of the listed packets are shown from the first key frame on. An edit list hides packets, and the list has no
+    empty packets, which repeat a picture."""
+    flags = [int(stated[1], 16) if (stated := FLAGS.search(row)) else KEY for row in rows]
+    begin = next((number for number, flag in enumerate(flags) if flag & KEY), 0)
+    return sum(not flag & HIDDEN for flag in flags[begin:])
+
+
+def written_frames(path):
+    """How many frames of the picture a finished file shows."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as lines:
+        list_packets(path, 0, f"/proc/self/fd/{lines.fileno()}", {})
+        return shown_in([row for row in lines if not row.startswith("#")])
 
 
 def lack(source, decoder, end, packets):

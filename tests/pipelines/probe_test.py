@@ -155,7 +155,7 @@ class Packets(Case):
             os.write(1, b"#tb 0: 1/25\n0, 0, 0, 1, 9, 0x0\n0, 1, 1, 1, 9, 0x0, F=0x4\n")
             os.kill(os.getpid(), signal.SIGKILL)
 
-        self.replace(verify, "list_packets", list_some)
+        self.replace(verify, "report_packets", list_some)
         self.assertEqual(self.counted(self.folder / "in.mp4"), (2, 1))
 
 
