@@ -3,11 +3,9 @@ announces can be read and decoded. notes() compares a finished file with its inp
 tag that the file lost becomes a note."""
 
 import contextlib
-import gc
 import json
 import os
 import re
-import signal
 import struct
 import subprocess
 import tempfile
@@ -41,88 +39,53 @@ FLAGS, KEY, HIDDEN = re.compile(r", F=0x([0-9A-F]+)"), 1, 4
 
 
 class PacketCount:
-    """Lists the packets of a stream while the file is transcoded, in a forked process: a program such as ffprobe needs 0.1 s
-    to load FFmpeg's libraries."""
+    """Lists the packets of a stream by ffprobe while the file is transcoded."""
 
-    def __init__(self, path, stream, **options):
-        """`stream`: its index. `options`: those of FFmpeg's reader."""
-        self.lines, self.errors = tempfile.TemporaryFile("w+", encoding="utf-8"), {}
-        self.process = os.fork()
-        if not self.process:
-            try:
-                gc.disable()  # it would free decoders whose threads do not exist here, and wait for them
-                os.dup2(self.lines.fileno(), 1)
-                os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # the channel of a job that is killed must close
-                report_packets(path, stream, options)
-            finally:
-                os._exit(0)
+    def __init__(self, path, stream, *options):
+        self.lines, self.errors = (tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") for _ in range(2))
+        self.process = subprocess.Popen(
+            ["ffprobe", "-v", "error", *options, "-select_streams", str(stream), "-show_entries",
+             "packet=size,flags", "-of", "csv=p=0", input_of(path)], stdout=self.lines, stderr=self.errors, **QUIET)
 
     def result(self):
-        """Waits for the list. Returns how many packets there are, and how many of them are shown, see shown_in()."""
-        self.end()
+        """Waits for ffprobe. Returns how many packets there are, and how many of them are shown from the first key frame on.
+        An edit list hides packets; empty packets repeat a picture."""
+        self.process.wait()
         self.lines.seek(0)
-        rows = list(self.lines)
-        count = 0
-        if rows and rows[-1].startswith("{"):  # otherwise the reader crashed
-            count, self.errors = json.loads(rows.pop()).values()
-        listed = [row for row in rows if not row.startswith("#")]
-        return count or len(listed), shown_in(listed)
+        packets = [line.rstrip("\n").split(",") for line in self.lines if "," in line]
+        keys = [number for number, packet in enumerate(packets) if "K" in packet[1]]
+        shown = [packet for packet in packets[keys[0] if keys else 0:] if packet[0] != "0" and "D" not in packet[1]]
+        return len(packets), len(shown)
 
     def damage(self, container):
-        """The first error that the container's reader reported, after result(); None without errors."""
-        return self.errors.get(container)
-
-    def end(self):
-        if self.process:
-            os.waitpid(self.process, 0)
-            self.process = None
+        """The first error that the container's reader printed, after result(); None without errors."""
+        self.errors.seek(0)
+        said = (line.split("] ", 1)[-1].strip() for line in self.errors if line.startswith(f"[{container} @"))
+        return next(said, None)
 
     def close(self):
-        if self.process:
-            os.kill(self.process, signal.SIGKILL)
-        self.end()
+        self.process.kill()
+        self.process.wait()
         self.lines.close()
-
-
-def report_packets(path, stream, options):
-    """Writes the list of packets to standard output, and then a JSON object: the number of all packets, and the first error of
-    each of FFmpeg's readers."""
-    av.logging.set_level(av.logging.ERROR)
-    with av.logging.Capture(local=False) as logs:
-        count = list_packets(path, stream, "pipe:1", options)
-    errors = {name: text.strip() for _, name, text in reversed(logs)}
-    os.write(1, json.dumps({"packets": count, "errors": errors}).encode())
-
-
-def list_packets(path, stream, target, options):
-    """Writes a line for each packet of a stream, except for empty packets, in FFmpeg's format framecrc: it has flags that PyAV
-    10 lacks. Returns the number of all packets."""
-    count = 0
-    with contextlib.suppress(*FILE_ERRORS), av.open("file:" + path, metadata_errors="replace", options=options) as file:
-        with av.open(target, "w", format="framecrc") as listed:
-            copy = copied_stream(listed, file.streams[stream])
-            for packet in file.demux(file.streams[stream]):
-                if packet.size:
-                    packet.pts = packet.dts = count
-                    packet.stream = copy
-                    listed.mux(packet)
-                count += packet.size > 0 or packet.dts is not None
-    return count
-
-
-def shown_in(rows):
-    """How many of the listed packets are shown from the first key frame on. An edit list hides packets, and the list has no
-    empty packets, which repeat a picture."""
-    flags = [int(stated[1], 16) if (stated := FLAGS.search(row)) else KEY for row in rows]
-    begin = next((number for number, flag in enumerate(flags) if flag & KEY), 0)
-    return sum(not flag & HIDDEN for flag in flags[begin:])
+        self.errors.close()
 
 
 def written_frames(path):
-    """How many frames of the picture a finished file shows."""
+    """How many frames of the picture a finished file shows, without the packets that its edit list hides. This process reads
+    the file, because ffprobe needs 0.1 s to load FFmpeg's libraries."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as lines:
-        list_packets(path, 0, f"/proc/self/fd/{lines.fileno()}", {})
-        return shown_in([row for row in lines if not row.startswith("#")])
+        with contextlib.suppress(*FILE_ERRORS), av.open("file:" + path, metadata_errors="replace") as file:
+            # FFmpeg's format framecrc writes a line per packet, with flags that PyAV 10 lacks.
+            with av.open(f"/proc/self/fd/{lines.fileno()}", "w", format="framecrc") as listed:
+                copy = copied_stream(listed, file.streams[0])
+                for number, packet in enumerate(each for each in file.demux(file.streams[0]) if each.size):
+                    packet.pts = packet.dts = number
+                    packet.stream = copy
+                    listed.mux(packet)
+        stated = [FLAGS.search(row) for row in lines if not row.startswith("#")]
+    flags = [int(each[1], 16) if each else KEY for each in stated]
+    begin = next((number for number, flag in enumerate(flags) if flag & KEY), 0)
+    return sum(not flag & HIDDEN for flag in flags[begin:])
 
 
 def lack(source, decoder, end, packets):
@@ -154,7 +117,7 @@ def holds_all(source, form, counted, found):
         sizes = chunks_of(source.path, source.picture["index"])
         return bool(sizes) and found >= sum(size > 0 for size in sizes)
     if form == MP4:  # an edit list can leave packets out
-        count = PacketCount(source.path, source.picture["index"], ignore_editlist="1")
+        count = PacketCount(source.path, source.picture["index"], "-ignore_editlist", "1")
         try:
             return count.result()[0] >= counted
         finally:

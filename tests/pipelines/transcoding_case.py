@@ -22,25 +22,31 @@ SLOW = 20  # seconds
 Run = collections.namedtuple("Run", "profile out problem notes is_late")
 
 
-class SharedCount(verify.PacketCount):
+class SharedCount:
     """Counts the packets of an input once for all profiles."""
 
     known = {}
 
     def __init__(self, path, stream):
-        self.key, self.lines = (identity(path), stream), None
-        if self.key not in self.known:
-            super().__init__(path, stream)
+        key = identity(path), stream
+        if key not in self.known:
+            self.known[key] = verify.PacketCount(path, stream)
+        self.count = self.known[key]
 
     def result(self):
-        if self.key not in self.known:
-            self.known[self.key] = super().result(), self.errors
-        found, self.errors = self.known[self.key]
-        return found
+        return self.count.result()
+
+    def damage(self, container):
+        return self.count.damage(container)
 
     def close(self):
-        if self.lines:
-            super().close()
+        """The counts stay for the next profile, see end()."""
+
+    @classmethod
+    def end(cls):
+        for count in cls.known.values():
+            count.close()
+        cls.known.clear()
 
 
 class TranscodingCase(cases.Case):
@@ -53,7 +59,7 @@ class TranscodingCase(cases.Case):
         look = probe.look
         self.replace(probe, "look", lambda path: cases.look(path) or look(path))
         self.replace(job, "PacketCount", SharedCount)
-        SharedCount.known = {}
+        self.addCleanup(SharedCount.end)
         self.probed = {}  # by file: what ffprobe found
 
     async def run_here(self, kind, settings, hear, *_):
