@@ -89,8 +89,8 @@ class SampleFit {
     model_.sample_contrasts = samples.scale(contrast_scale);
   }
 
-  // Starts both mixtures: with those of the last frame's box if it has the same track, otherwise
-  // with parts of similar colours.
+  // Starts both mixtures: from the mixtures of the last frame's box if it has the same track and
+  // they fit, otherwise from parts of similar colours.
   void start() {
     if (place_.is_tracked()) {
       const BoxModel& before = arrays_.models_before[place_.before];

@@ -77,7 +77,7 @@ struct FrameWorkspace {  // NOLINT(bugprone-reserved-identifier): implicit copy
   std::vector<uint32_t> cell_weights;  // memory of ColorCells
   // [component][row][column] of the cells of ColorCells, see Composition::means.
   std::vector<uint16_t> means[3];
-  std::vector<ObjectBox> boxes;  // [kMaxBoxes] with source=boxes, of which the frame uses box_count
+  std::vector<ObjectBox> boxes;        // [kMaxBoxes] with source=boxes; box_count are used
   size_t box_count = 0, box_half = 0;  // see BoxTracks
   CutResult sample_report;             // of the last cut of samples
   GraphCutResult report;

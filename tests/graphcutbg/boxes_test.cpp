@@ -257,8 +257,8 @@ class PlainBoxes {
     return count > 0 ? static_cast<int32_t>(sum / count) : 0;
   }
 
-  // Whether the mixtures of the last frame describe the samples nearly as well as those of the last
-  // frame.
+  // Whether the mixtures of the last frame describe these samples nearly as well as the samples of
+  // the last frame.
   static bool fits(const BoxModel& before, const std::vector<Sample>& samples) {
     for (const auto& mixture : before.parts) {
       const auto exists = [](const ColorGaussian& part) {
