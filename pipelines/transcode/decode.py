@@ -340,6 +340,12 @@ class Timeline:
         return abs(time - self.latest) > FAR or (before is not None and time < before - BACK)
 
 
+def copied_stream(file, stream):
+    """Adds a stream to an output file for packets of another file's stream."""
+    add = getattr(file, "add_stream_from_template", None)  # PyAV 14 and later
+    return add(stream) if add else file.add_stream(template=stream)
+
+
 def may_jump(file):
     return file.format.name in JUMPING
 

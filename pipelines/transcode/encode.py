@@ -5,8 +5,8 @@ GStreamer 1.22 cannot join them: uritranscodebin encodes sound again even with a
 an edit list of MP4 hides (the lead-in of AAC, and the last packet: 172 of 174), and its muxers support few kinds of
 streams. ffmpeg copies each stream that the container can hold. A note names each other stream.
 
-Sound is copied if the container holds it and players play it there, else encoded. Each way is tried with one frame,
-because the pictures would be encoded in vain if it failed later."""
+Sound is copied if the container holds it and players play it there, else encoded. If ffmpeg fails, each way is tried with
+one frame of sound, and ffmpeg runs again without the sound that cannot be written."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ import threading
 from math import ceil
 
 from gstreamer import Gst, VideoFormat
-from transcode.decode import JUMPING, Timeline, av
+from transcode.decode import JUMPING, Timeline, av, copied_stream
 from transcode.probe import QUIET, input_of, last_line, probed
 from transcode.profiles import CONVERT, RGB, coded_format, h264_tags, suit_to_size
 from transcode.verify import film_tags
@@ -123,14 +123,14 @@ def pixel_change(info, form):
     return None if kept else f"its {info.name} pixels are coded as {form}"
 
 
-def join(picture, source, profile, out, errors, with_sound=True, colors=None, has_jumps=False):
+def join(picture, source, profile, out, errors, streams, colors=None, has_jumps=False):
     """Starts ffmpeg. `picture` (or ffmpeg's words for that input) and `out` are file descriptors, `errors` is a file.
-    `colors`: the result of Input.iso_colors if the output is to state it. `has_jumps`: whether the source's times jump.
-    Returns the process and a sentence on each stream that changes."""
-    options, kept, notes = plan_streams(source, profile, with_sound)
+    `streams`: the result of plan_streams(). `colors`: the result of Input.iso_colors if the output is to state it.
+    `has_jumps`: whether the source's times jump. Returns the process."""
+    options, kept, _ = streams
     covers, files = attached(source, kept) if profile.attachments else ([], [])
     if colors:
-        options += color_options(source, profile, colors)
+        options = options + color_options(source, profile, colors)
     others, options, readers = join_inputs(source, options, has_jumps)
     inherited = (out, *files, *readers)
     if isinstance(picture, list):
@@ -147,7 +147,7 @@ def join(picture, source, profile, out, errors, with_sound=True, colors=None, ha
     process = subprocess.Popen(command, stderr=errors, process_group=0, pass_fds=inherited, **QUIET)
     for file in (*files, *readers):
         os.close(file)
-    return process, notes
+    return process
 
 
 def is_cover(stream):
@@ -169,9 +169,9 @@ def stream_way(stream, profile):
     return None
 
 
-def plan_streams(source, profile, with_sound):
+def plan_streams(source, profile, with_sound=True, is_tried=False):
     """How the other streams get into a file of the profile: ffmpeg's options, the number of streams in the output, and a
-    sentence on each stream that is changed or left out."""
+    sentence on each stream that is changed or left out. `is_tried`: sound is first tried, see sound_way()."""
     options, kept = [], 1  # number of streams so far: the picture
     notes = [f"its {what} cannot be stored by {profile.meaning}" for what, lost in (
         ("field order (both fields stay in one frame)", source.fields and not profile.fields),
@@ -185,7 +185,7 @@ def plan_streams(source, profile, with_sound):
         kind, codec = stream.get("codec_type", "unknown"), stream.get("codec_name", "unknown")
         name = "cover picture" if is_cover(stream) else NAMES.get(kind, kind)
         if kind == "audio":
-            way, note = sound_way(source, stream, profile) if with_sound else (None, None)
+            way, note = sound_way(source, stream, profile, is_tried) if with_sound else (None, None)
             notes += [note] if note else []
         else:
             way = stream_way(stream, profile)
@@ -250,8 +250,7 @@ def write_corrected(path, indexes, writer):
     # If this fails, or ffmpeg ends early, ffmpeg reports it.
     with contextlib.suppress(av.error.FFmpegError, OSError), os.fdopen(writer, "wb") as pipe:
         with av.open("file:" + path, metadata_errors="replace") as file, av.open(pipe, "w", format="nut") as nut:
-            add = getattr(nut, "add_stream_from_template", None) or (lambda stream: nut.add_stream(template=stream))
-            copies = {index: add(file.streams[index]) for index in indexes}
+            copies = {index: copied_stream(nut, file.streams[index]) for index in indexes}
             times = Timeline()
             for packet in file.demux():
                 times.correct(packet)
@@ -327,19 +326,20 @@ def try_sound(source, stream, options, container):
         os.close(scratch)
 
 
-def sound_way(source, stream, profile):
-    """ffmpeg's codec and options for a stream, and a sentence on how it changes. Either may be None."""
-    codec = stream.get("codec_name", "unknown")
+def sound_way(source, stream, profile, is_tried=True):
+    """ffmpeg's codec and options for a stream, and a sentence on how it changes. Either may be None. `is_tried`: a way that
+    fails for the first frame is not used."""
+    codec, channels = stream.get("codec_name", "unknown"), stream.get("channels")
     reason = profile.sound_reason
     if profile.sound is None or codec in profile.sound:
         options = ["copy", *(["-strict", "experimental"] if codec in profile.experimental_sound else [])]
-        reason, _ = try_sound(source, stream, options, profile.container)
+        reason = try_sound(source, stream, options, profile.container)[0] if is_tried else None
         if not reason:
             return options, None
-    options = sound_encoding(stream, profile)
-    why, channels = try_sound(source, stream, options, profile.container)
-    if why:
-        return None, f"its sound ({codec}) is left out: {why}"
-    before = stream.get("channels")
-    mixed = f", {before} channels mixed into {channels}" if before and channels < before else ""
+    options, found = sound_encoding(stream, profile), channels
+    if is_tried or (channels or 0) > 2:  # ffmpeg chooses how many channels it writes
+        why, found = try_sound(source, stream, options, profile.container)
+        if why:
+            return None, f"its sound ({codec}) is left out: {why}"
+    mixed = f", {channels} channels mixed into {found}" if channels and found < channels else ""
     return options, f"its {codec} sound is encoded as {options[0]}{mixed}: {reason}"

@@ -67,7 +67,7 @@ class Job:
         self.decoder = self.decoder_to(chain.get_by_name("frames"))
         self.decoder.threads, self.decoder.fitted = self.threads, chain.get_by_name("fitted")
         self.decoder.refuse_changes = self.refusal_of_changes()
-        self.filtered.srcpads[0].add_probe(
+        self.probe = self.filtered.srcpads[0].add_probe(
             Gst.PadProbeType.BUFFER | Gst.PadProbeType.EVENT_DOWNSTREAM, self.see_filtered)
         self.add(self.filtered, chain.srcpads[0])
 
@@ -247,32 +247,42 @@ class Job:
             GLib.source_remove(ticker)
             self.pipeline.set_state(Gst.State.NULL)
             self.decoder.stop()
+            self.filtered.srcpads[0].remove_probe(self.probe)
+            bus.disconnect_by_func(self.on_message)
+            bus.remove_signal_watch()
 
     def join(self):
-        picture, whole = self.files["video"], self.open("video")
-        errors = self.opened.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
-        joiner, notes = encode.join(self.picture or picture.fd, self.input, self.profile, whole.fd, errors,
-                                    self.with_sound, self.colors, bool(self.decoder.timeline.jumps))
-        self.join_status = None
-        with joiner:
-            GLib.child_watch_add(GLib.PRIORITY_DEFAULT, joiner.pid, lambda _, status: self.joined(status))
-            self.loop.run()
-            if self.join_status is None:  # interrupted
-                joiner.kill()
+        picture, whole = self.picture or self.files["video"].fd, self.open("video")
+        *_, notes = streams = encode.plan_streams(self.input, self.profile, self.with_sound)
+        errors = self.run_joiner(picture, whole, streams)
+        if self.join_status:
+            *_, notes = tried = encode.plan_streams(self.input, self.profile, self.with_sound, is_tried=True)
+            if tried != streams:
+                errors = self.run_joiner(picture, whole, tried)
         if self.join_status == 0:
-            with contextlib.closing(PacketCount(whole.part, "V:0")) as packets:
-                _, written = packets.result()
+            written = verify.written_frames(whole.part)
             if written != self.frames:
-                errors.seek(0)
-                said = errors.read()
-                self.problem = f"{written} of {self.frames} frames were written" + (said and f": {last_line(said)}")
+                self.problem = f"{written} of {self.frames} frames were written" + (errors and f": {last_line(errors)}")
+            elif not self.problem:
+                notes += verify.notes(whole.part, self.input, self.profile, self.colors, self.ratio)
         elif self.join_status:
-            errors.seek(0)
-            self.problem = f"its other streams cannot be added to the output: {last_line(errors.read())}"
-        if not self.problem and self.join_status == 0:
-            notes += verify.notes(whole.part, self.input, self.profile, self.colors, self.ratio)
+            self.problem = f"its other streams cannot be added to the output: {last_line(errors)}"
         for note in notes:
             self.say(note=note)
+
+    def run_joiner(self, picture, whole, streams):
+        """Runs ffmpeg, see encode.join(). Returns its messages. Sets `join_status` to its exit status, or to None if the job is
+        interrupted."""
+        self.join_status = None
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
+            with encode.join(picture, self.input, self.profile, whole.fd, errors, streams, self.colors,
+                             bool(self.decoder.timeline.jumps)) as joiner:
+                GLib.child_watch_add(GLib.PRIORITY_DEFAULT, joiner.pid, lambda _, status: self.joined(status))
+                self.loop.run()
+                if self.join_status is None:
+                    joiner.kill()
+            errors.seek(0)
+            return errors.read()
 
     def joined(self, status):
         self.join_status = status
@@ -314,5 +324,9 @@ def main(channel, settings, kind=Job):
     job.settings, job.threads, job.probed = settings, settings.get("threads", 0), settings.get("probed")
     job.rules = settings.get("rules")
     job.hint = " (--accept-partial accepts it as whole)"
-    GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
-    return job.run()
+    watch = GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
+    try:
+        return job.run()
+    finally:
+        if not job.interrupted:
+            GLib.source_remove(watch)

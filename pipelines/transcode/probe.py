@@ -34,6 +34,7 @@ EXIF = {"2": "horiz", "3": "180", "4": "vert", "5": "ul-lr", "6": "90r", "7": "u
 
 LEAD_IN = 0.1  # seconds: the sound before time 0 that decoders need is shorter
 MAX_HIDDEN = 100_000  # packets that are read
+BEGINNING = 8  # packets of all streams that ffprobe decodes; often two of the picture are among them
 # FFmpeg's names of formats that contain no streams but names of other files.
 LISTS = ("hls", "concat", "dash", "sdp", "imf")
 
@@ -55,23 +56,30 @@ def probed(path, *options):
 
 def look(path):
     """ffprobe's description of a file: its streams and format as `holds`, and its first frame as `frame`."""
-    holds = probed(path, "-show_entries", STREAMS, "-show_chapters")
+    holds = probed(path, "-read_intervals", f"%+#{BEGINNING}", "-show_entries", f"{STREAMS}:packet:frame", "-show_chapters")
     if (form := holds.get("format", {}).get("format_name")) in LISTS:
         raise InputProblem(f"is a list ({form}) of other files: name those files instead")
-    return {"holds": holds, "frame": first_frame(path, picture_of(holds)["index"])}
+    stream, read = picture_of(holds)["index"], holds.pop("packets_and_frames", [])
+    packets = [each.get("stream_index") for each in read if each["type"] == "packet"]
+    has_enough = packets.count(stream) > 1 or len(packets) < BEGINNING
+    frame = first_frame([each for each in read if each.get("stream_index") == stream]) if has_enough else None
+    return {"holds": holds, "frame": frame or later_frame(path, stream)}
 
 
-def first_frame(path, stream):
+def first_frame(read):
+    """The first frame among ffprobe's descriptions of the picture's packets and frames, or None."""
+    # ISO/IEC 23001-7, in MP4
+    if any(data.get("side_data_type") == "Encryption info" for each in read for data in each.get("side_data_list", [])):
+        raise InputProblem("its video is encrypted: decrypt it first")
+    return next((each for each in read if each.pop("type") == "frame"), None)
+
+
+def later_frame(path, stream):
     """ffprobe's description of the first frame that can be decoded. Files that begin between key frames, or whose edit list
     hides the first pictures, have many earlier packets. For the time code of MPEG-2, two packets are needed."""
     for packets in (2, 50, 1000):
-        found = probed(path, "-select_streams", str(stream), "-read_intervals", f"%+#{packets}",
-                       "-show_entries", "packet:frame").get("packets_and_frames", [])
-        # ISO/IEC 23001-7, in MP4
-        if any(data.get("side_data_type") == "Encryption info" for each in found for data in each.get("side_data_list", [])):
-            raise InputProblem("its video is encrypted: decrypt it first")
-        frame = next((each for each in found if each.pop("type") == "frame"), None)
-        if frame:
+        if frame := first_frame(probed(path, "-select_streams", str(stream), "-read_intervals", f"%+#{packets}",
+                                       "-show_entries", "packet:frame").get("packets_and_frames", [])):
             return frame
     return {}
 

@@ -1,6 +1,6 @@
 """Runs each job in its own process, so that a decoder that crashes ends nothing else. A further process, the starter, starts
-the jobs by fork: it loads the modules that all jobs import once, because loading takes longer than many segments do.
-Nothing is initialised before the fork: neither GStreamer nor a driver would survive it.
+the jobs by fork: it loads the modules and plugins that all jobs need once, because loading takes longer than many segments
+do. No thread and no driver may be started before the fork: they would not survive it.
 """
 
 import asyncio
@@ -18,6 +18,8 @@ import sys
 
 JOB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run_job.py")
 PR_SET_NAME = 15  # prctl(2)
+PLUGINS = "coreelements", "app", "videoconvertscale", "videofilter", "x264", "isomp4", "videoparsersbad"
+PLAIN = "without-gstreamer"  # argument of the starter
 
 
 class Starter:
@@ -153,15 +155,28 @@ async def run(kind, settings, hear, begun=lambda process: None, wrapper=()):
 
 
 def load_modules():
-    """Imports the modules of jobs. A job reports a missing module itself."""
-    with contextlib.suppress(ImportError, ValueError):
+    """Imports the modules of jobs, and GStreamer's plugins that most jobs use. A job reports a missing module itself."""
+    with contextlib.suppress(ImportError, ValueError, SystemExit):
         import gi
 
         gi.require_version("Gst", "1.0")
-        gi.require_version("GstVideo", "1.0")
         import av  # noqa: F401
-        import numpy  # noqa: F401
-        from gi.repository import GLib, Gst, GstVideo  # noqa: F401
+        from gi.repository import GLib, Gst  # noqa: F401
+
+        if sys.argv[1:] == [PLAIN]:
+            return
+        from transcode import job, segments  # noqa: F401
+
+        for name in PLUGINS:
+            if plugin := Gst.Registry.get().find_plugin(name):
+                plugin.load()
+
+
+def has_driver():
+    """Whether this process has loaded CUDA's driver. GStreamer loads all plugins when it updates its registry, normally in
+    another process."""
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        return "/libcuda.so" in maps.read()
 
 
 def serve(requests):
@@ -218,7 +233,11 @@ def serve(requests):
 if __name__ == "__main__":
     asking = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.path.insert(0, os.path.dirname(os.path.dirname(JOB)))
     load_modules()
+    if has_driver() and PLAIN not in sys.argv:
+        os.dup2(asking.fileno(), 0)
+        os.execv(sys.executable, [sys.executable, *sys.argv, PLAIN])
     gc.freeze()  # otherwise the first garbage collection of a job copies all pages that it shares with this process
     if words := serve(asking):
         sys.argv = words

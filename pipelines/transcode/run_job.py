@@ -5,6 +5,8 @@
 
 Messages go to the file descriptor FD (see job.py). KIND is file, plan, segment or join."""
 
+import contextlib
+import ctypes
 import os
 import sys
 
@@ -20,4 +22,9 @@ def run(channel, kind, settings):
 
 
 if __name__ == "__main__":
-    sys.exit(run(int(sys.argv[1]), *sys.argv[2:]))
+    status = run(int(sys.argv[1]), *sys.argv[2:])
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError):  # it is closed
+            stream.flush()
+    # The end of Python takes 20 ms longer: it frees all objects, and so copies the memory that jobs share with the starter.
+    ctypes.CDLL(None).exit(status)

@@ -191,7 +191,7 @@ def notes(messages):
 LOOKED = {}  # results of look()
 
 
-def look(path):
+def look(path, ask=probe.look):
     """ffprobe's description of an input, which all jobs on it share. None if the job is to report the problem."""
     if not os.path.isfile(path):
         return None
@@ -199,7 +199,7 @@ def look(path):
         status = os.stat(path)
         key = str(path), status.st_mtime_ns, status.st_size
         if key not in LOOKED:
-            LOOKED[key] = probe.look(str(path))
+            LOOKED[key] = ask(str(path))
         return LOOKED[key]
     return None
 

@@ -213,10 +213,9 @@ class Counts(JobCase):
 
     def test_lost_frames_in_input_or_output_are_reported_as_a_problem(self):
         clip = self.clip("in.mkv", MOVING.format(0.6), "-c:v", "ffv1")
-        results = [(16, 16), (15, 15)]
-        self.replace(job.PacketCount, "result", lambda _: results.pop(0))
-        self.assertRegex(self.partial(clip, "video", "jsonl"), "^15 frames could be decoded of 16 packets: it is cut off or")
-        results += [(15, 15), (14, 14)]
+        with unittest.mock.patch.object(job.PacketCount, "result", lambda _: (16, 16)):
+            self.assertRegex(self.partial(clip, "video", "jsonl"), "^15 frames could be decoded of 16 packets: it is cut off")
+        self.replace(job.verify, "written_frames", lambda _: 14)
         self.assertEqual(self.problem(clip), "14 of 15 frames were written")
 
 

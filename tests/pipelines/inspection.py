@@ -177,28 +177,31 @@ class Inspection:
     @functools.cached_property
     def decoded(self):
         """Checksums of frames in their own format, the frames in RGB, and the first sound as mono samples."""
-        size = self.shapes[0][:2] if self.shapes else (16, 16)
-        options = ["-noautorotate"] if self.turn is None else []
-        flags = "flags=bilinear+accurate_rnd+full_chroma_int+full_chroma_inp"
-        sound = ["-map", "0:a:0", "-ac", "1", "-f", "s16le", "{}.pcm"] if self.sound_times.size else []
-        picture = ["-map", "0:V:0", "-fps_mode", "passthrough", "-f", "framemd5", "{}.md5", "-map", "0:V:0",
-                   "-fps_mode",
-                   "passthrough", "-vf", f"scale={size[0]}:{size[1]}:{flags}", "-f", "rawvideo", "-pix_fmt", "rgb24",
-                   "{}.rgb"] if self.frames else []
         with tempfile.TemporaryDirectory() as folder:
-            for words in ((*picture, *sound), picture):  # again without sound that ffmpeg cannot decode
-                if not words or not tool("ffmpeg", "-v", "error", "-nostdin", "-y", *options, "-i", f"file:{self.path}",
-                                         *(word.format(f"{folder}/out") for word in words)).returncode:
-                    break
-            return self.read(pathlib.Path(folder), size)
+            if not decode([self], folder):
+                decode([self], folder, with_sound=False)  # ffmpeg cannot decode it
+            return self.read(folder, 0)
 
-    @staticmethod
-    def read(folder, size):
-        made = {path.suffix: path.read_bytes() for path in folder.iterdir()}
+    @property
+    def size(self):
+        return self.shapes[0][:2] if self.shapes else (16, 16)
+
+    def outputs(self, stem, number, with_sound):
+        """ffmpeg's options for the files that read() reads, for the input of this number."""
+        scale = "scale={}:{}:flags=bilinear+accurate_rnd+full_chroma_int+full_chroma_inp".format(*self.size)
+        picture = ["-map", f"{number}:V:0", "-fps_mode", "passthrough"]
+        sound = ["-map", f"{number}:a:0", "-ac", "1", "-f", "s16le", f"{stem}.pcm"]
+        return [*(sound if with_sound and self.sound_times.size else ()),
+                *((*picture, "-f", "framemd5", f"{stem}.md5", *picture, "-vf", scale, "-f", "rawvideo", "-pix_fmt",
+                   "rgb24", f"{stem}.rgb") if self.frames else ())]
+
+    def read(self, folder, number):
+        made = {path.suffix: path.read_bytes() for path in pathlib.Path(folder).glob(f"{number}.*")}
         sums = [line.split()[-1] for line in made.get(".md5", b"").decode().splitlines() if not line.startswith("#")]
+        width, height = self.size
         pixels = numpy.frombuffer(made.get(".rgb", b""), numpy.uint8)
-        whole = size[0] * size[1] * 3
-        pixels = pixels[:len(pixels) // whole * whole].reshape(-1, size[1], size[0], 3)
+        whole = width * height * 3
+        pixels = pixels[:len(pixels) // whole * whole].reshape(-1, height, width, 3)
         return sums, pixels, numpy.frombuffer(made.get(".pcm", b""), numpy.int16).astype(numpy.float32)
 
     @functools.cached_property
@@ -256,3 +259,20 @@ class Inspection:
         if places[-1] >= len(samples):
             return None
         return numpy.interp(places, numpy.arange(len(samples)), samples)
+
+
+def decode(inspections, folder, with_sound=True):
+    """Decodes files by one process of ffmpeg into a folder. Returns whether it succeeded."""
+    inputs, outputs = [], []
+    for number, one in enumerate(inspections):
+        inputs += [*(["-noautorotate"] if one.turn is None else ()), "-i", f"file:{one.path}"]
+        outputs += one.outputs(f"{folder}/{number}", number, with_sound)
+    return not outputs or not tool("ffmpeg", "-v", "error", "-nostdin", "-y", *inputs, *outputs).returncode
+
+
+def decode_together(inspections):
+    """Sets `decoded` of files: a process for each takes longer. Files that fail together are decoded one by one later."""
+    with tempfile.TemporaryDirectory() as folder:
+        if decode(inspections, folder):
+            for number, one in enumerate(inspections):
+                one.decoded = one.read(folder, number)

@@ -171,7 +171,7 @@ class Reasons(JobCase):
             def shortened(picture, _source, _profile, out, messages, *_, errors=errors):
                 command = (f"ffmpeg -v error -nostdin -y -i /proc/self/fd/{picture} -c copy -frames:v 3 -f mp4"
                            f" /proc/self/fd/{out}; {errors}")
-                return subprocess.Popen(["sh", "-c", command], stderr=messages, pass_fds=(picture, out)), []
+                return subprocess.Popen(["sh", "-c", command], stderr=messages, pass_fds=(picture, out))
 
             with unittest.mock.patch.object(encode, "join", shortened):
                 self.assertEqual(self.problem(clip), f"3 of 10 frames were written{reason}")
@@ -217,15 +217,18 @@ class Notes(JobCase):
 
 class Trouble(JobCase):
     def test_job_when_joining_fails_reports_a_problem_and_leaves_no_file(self):
-        clip = self.clip("in.mp4", PLAIN, "-f", "lavfi", "-i", "sine=duration=0.4", "-pix_fmt", "yuv420p")
+        clip = self.clip("in.mkv", PLAIN, "-f", "lavfi", "-i", "sine=duration=0.4", "-pix_fmt", "yuv420p", "-c:a", "mp2")
+        tries = []
 
         def failing(_picture, _source, _profile, _out, errors, *_):
-            return subprocess.Popen(["sh", "-c", "echo first >&2; echo why >&2; exit 3"], stderr=errors), ["a note"]
+            tries.append(subprocess.Popen(["sh", "-c", "echo first >&2; echo why >&2; exit 3"], stderr=errors))
+            return tries[-1]
 
         self.replace(encode, "join", failing)
         messages = self.job(clip, "video", "jsonl", status=1)
-        self.assertEqual(messages[-2:], [{"note": "a note"},
+        self.assertEqual(messages[-2:], [{"note": "its mp2 sound is encoded as aac: few players play it in mp4 files"},
                                       {"problem": "its other streams cannot be added to the output: why"}])
+        self.assertEqual(len(tries), 1, "the sound is not the reason")
         self.assertEqual(self.files(self.out), [])
         self.replace(job, "Input", unittest.mock.Mock(side_effect=job.InputProblem("no ffprobe")))
         self.assertEqual(self.problem(clip), "no ffprobe")
@@ -249,7 +252,7 @@ class Trouble(JobCase):
         def slow(*_):
             os.kill(os.getpid(), signal.SIGINT)
             started.append(subprocess.Popen(["sleep", "60"]))
-            return started[0], []
+            return started[0]
 
         self.replace(encode, "join", slow)
         self.assertEqual(self.problem(short, status=130), "interrupted")

@@ -6,7 +6,8 @@ import json
 import os
 import unittest.mock
 
-from cases import Case, main
+import media
+from cases import PLAIN, Case, main
 from transcode import encode, probe, profiles, verify  # after cases, which sets the path
 
 
@@ -36,7 +37,8 @@ class Tools(Case):
 
     def input(self, *streams, start=None, frame=None, **told):
         told = {"streams": streams, "format": {"start_time": start} if start else {},
-                "packets_and_frames": [{"type": "packet"}, {"type": "frame"} | (frame or {})]} | told
+                "packets_and_frames": [{"type": kind, "stream_index": 0} | entries for kind, entries in (
+                    ("packet", {}), ("frame", frame or {}), ("packet", {}))]} | told
         self.tool("ffprobe", json.dumps(told))
         return probe.Input("in")
 
@@ -122,6 +124,25 @@ class Probe(Tools):
         self.assertIn("3", self.called())
 
 
+class WrittenFrames(Case):
+    def copy(self, name, clip, *options):
+        media.run("ffmpeg", "-v", "error", *options, "-i", clip, "-c", "copy", self.folder / name)
+        return str(self.folder / name)
+
+    def test_written_frames_leave_out_hidden_packets_and_those_before_the_first_key_frame(self):
+        clip = self.clip("full.mp4", PLAIN, "-pix_fmt", "yuv420p", "-g", "5", "-bf", "0")
+        self.assertEqual(verify.written_frames(str(clip)), 10)
+        self.assertEqual(verify.written_frames(self.copy("hidden.mp4", clip, "-ss", "0.28")), 3)
+        clip = self.clip("full.ts", PLAIN, "-pix_fmt", "yuv420p", "-c:v", "mpeg2video", "-g", "5", "-bf", "0")
+        media.run("ffmpeg", "-v", "error", "-i", clip, "-c", "copy", "-copyinkf", "-bsf:v", r"noise=amount=0:drop=lt(n\,2)",
+                  self.folder / "late.ts")
+        self.assertEqual(verify.written_frames(str(self.folder / "late.ts")), 5)
+
+    def test_written_frames_of_a_file_that_cannot_be_read_are_0(self):
+        (self.folder / "no.mp4").write_bytes(b"no video")
+        self.assertEqual(verify.written_frames(str(self.folder / "no.mp4")), 0)
+
+
 class Joining(Tools):
     def joined(self, profile, *others, with_sound=True, colors=None, **told):
         """The options of ffmpeg without its constant options, and the notes."""
@@ -129,8 +150,9 @@ class Joining(Tools):
         source.path, source.delay, source.start = "a|b", 0.25, 0.5
         self.tool("ffmpeg")
         picture, out = os.memfd_create("picture"), os.memfd_create("out")
+        streams = encode.plan_streams(source, profiles.PROFILES[profile], with_sound)
         with open(self.folder / "errors", "w", encoding="utf-8") as errors:
-            process, notes = encode.join(picture, source, profiles.PROFILES[profile], out, errors, with_sound, colors)
+            process = encode.join(picture, source, profiles.PROFILES[profile], out, errors, streams, colors)
             self.assertEqual(os.getpgid(process.pid), process.pid, "Ctrl-C does not reach it")
             self.assertEqual(process.wait(), 0)
         words = self.called()
@@ -144,7 +166,7 @@ class Joining(Tools):
         rest = words[len(begin):-len(end)]
         at = rest.index(tags[0])
         self.assertEqual(rest[at:at + 4], tags)
-        return rest[:at] + rest[at + 4:], notes
+        return rest[:at] + rest[at + 4:], streams[2]
 
     def sounds(self, profile, *codecs):
         return self.joined(profile, *({"codec_type": "audio", "codec_name": codec} for codec in codecs))

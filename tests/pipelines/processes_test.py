@@ -15,6 +15,7 @@ from transcode import processes  # after cases, which sets the path
 JOB = """import json, os, signal, sys
 channel, settings = int(sys.argv[1]), json.loads(sys.argv[3])
 os.write(channel, json.dumps({"length": len(sys.argv[3]), "starter": os.getppid(), "word": os.environ.get("WORD"),
+                              "has_gstreamer": "gstreamer" in sys.modules,
                               "sockets": sum(os.readlink(f"/proc/self/fd/{number}").startswith("socket:")
                                              for number in os.listdir("/proc/self/fd")
                                              if os.path.exists(f"/proc/self/fd/{number}"))}).encode() + b"\\n")
@@ -110,6 +111,16 @@ class Jobs(unittest.TestCase):
         self.assertEqual((before["word"], after["word"]), (None, "another"))
         wrapped, _ = self.run_job(wrapper=("/usr/bin/env", "WORD=wrapped"))
         self.assertEqual(wrapped["word"], "wrapped")
+
+    def test_jobs_initialise_gstreamer_themselves_if_it_would_load_a_driver_into_the_starter(self):
+        """Drivers do not survive the fork."""
+        self.assertTrue(self.run_job()[0]["has_gstreamer"], "otherwise the starter has initialised it for all jobs")
+        folder = os.path.dirname(self.program)
+        with open(os.path.join(folder, "sitecustomize.py"), "w", encoding="utf-8") as file:
+            file.write("import mmap\nwith open(__file__.replace('sitecustomize.py', 'libcuda.so.1'), 'w+b') as library:\n"
+                       "    library.truncate(4096)\n    loaded = mmap.mmap(library.fileno(), 4096)\n")
+        told, problem = self.run_job(wrapper=("/usr/bin/env", f"PYTHONPATH={folder}"))
+        self.assertEqual((told["has_gstreamer"], problem), (False, None))
 
     def test_job_whose_wrapper_command_fails_reports_that_the_process_that_started_it_ended(self):
         for wrapper in (("/usr/bin/false",), ("/usr/bin/sleep", "0.1", "--help")):

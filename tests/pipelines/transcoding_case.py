@@ -1,20 +1,52 @@
 """A test case that runs regions-transcode in this process and checks the output: one entry of docs/media.md."""
 
+import collections
 import contextlib
 import json
 import os
 import re
 import tempfile
 import time
+import unittest.mock
 
 import cases
-from inspection import Inspection
+from inspection import Inspection, decode_together
 from output_check import output_faults, refusal_faults
-from transcode import command, job, processes, scheduling, segments  # after cases, which sets the path
+from transcode import command, job, probe, processes, scheduling, segments, verify  # after cases, which sets the path
 from transcode.profiles import PROFILES
 
 SECONDS = 0.35  # of segments
 SLOW = 20  # seconds
+
+
+Run = collections.namedtuple("Run", "profile out problem notes is_late")
+
+
+class SharedCount:
+    """Counts the packets of an input once for all profiles."""
+
+    known = {}
+
+    def __init__(self, path, stream):
+        key = identity(path), stream
+        if key not in self.known:
+            self.known[key] = verify.PacketCount(path, stream)
+        self.count = self.known[key]
+
+    def result(self):
+        return self.count.result()
+
+    def damage(self, container):
+        return self.count.damage(container)
+
+    def close(self):
+        """The counts stay for the next profile, see end()."""
+
+    @classmethod
+    def end(cls):
+        for count in cls.known.values():
+            count.close()
+        cls.known.clear()
 
 
 class TranscodingCase(cases.Case):
@@ -22,7 +54,13 @@ class TranscodingCase(cases.Case):
         super().setUp()
         self.replace(scheduling, "cuda_devices", lambda: 0)
         self.replace(processes, "run", self.run_here)
+        self.replace(processes.Starter, "current", lambda _: None)
         self.replace(job, "PATIENCE", SLOW / 2)
+        look = probe.look
+        self.replace(probe, "look", lambda path: cases.look(path) or look(path))
+        self.replace(job, "PacketCount", SharedCount)
+        self.addCleanup(SharedCount.end)
+        self.probed = {}  # by file: what ffprobe found
 
     async def run_here(self, kind, settings, hear, *_):
         """As cases.run_here. Keeps the notes."""
@@ -33,40 +71,59 @@ class TranscodingCase(cases.Case):
 
         return await cases.run_here(kind, settings, heard)
 
+    def inspect(self, path):
+        """Replaces verify.inspect: the check of the output uses the same call of ffprobe."""
+        self.probed[identity(path)] = Inspection(path).probed
+        return self.probed[identity(path)]
+
+    def inspection(self, path):
+        found = Inspection(path)
+        if identity(path) in self.probed:
+            found.probed = self.probed[identity(path)]
+        return found
+
     def transcode(self, clip, profile, *options):
-        """Runs the program. Returns the output or None, and the problem that the program reported or None."""
-        self.notes = []
-        for path in sorted(self.out.rglob("*"), reverse=True) if self.out.exists() else ():
-            path.unlink() if path.is_file() else path.rmdir()
-        words = [str(clip), "-o", str(self.out), "--filter", "identity", "--profile", profile, "--force", *options]
+        """Runs the program on an Inspection. Returns a Run: the output or None, the problem that the program reported or
+        None, the notes, and whether it took long."""
+        began, self.notes = time.monotonic(), []
+        folder = self.out / str(time.monotonic_ns())
+        words = [str(clip.path), "-o", str(folder), "--filter", "identity", "--profile", profile, *options]
         said = cases.called(command.main, command.parse(words))
         problem = "\n".join(line for line in said.err.splitlines() if line.startswith("regions-transcode: "))
-        video = self.out / (clip.stem + PROFILES[profile].suffix)
+        video = folder / (clip.path.stem + PROFILES[profile].suffix)
+        is_late = time.monotonic() - began > SLOW
         if said.status == 0 and video.exists():
-            return video, None
+            return Run(profile, video, None, self.notes, is_late)
         partial = video.with_suffix(".partial" + video.suffix)
-        text = problem.removeprefix(f"regions-transcode: {clip}: ") or said.err
-        return (partial if partial.exists() else None), text.splitlines()[0] if "Traceback" not in text else text
+        text = problem.removeprefix(f"regions-transcode: {clip.path}: ") or said.err
+        text = text.splitlines()[0] if "Traceback" not in text else text
+        return Run(profile, partial if partial.exists() else None, text, self.notes, is_late)
 
-    def checked_result(self, clip, profile, *options, truncated=False, holdable=True, whole=False):
-        """Transcodes an Inspection. Returns the words of its table entry, and its faults."""
-        began = time.monotonic()
-        out, problem = self.transcode(clip.path, profile, *options)
-        if problem:
-            faults = refusal_faults(clip, problem, out, holdable, whole)
-            if time.monotonic() - began > SLOW:
+    def results(self, clip, profiles, truncated=False, holdable=True, whole=False):
+        """Transcodes an Inspection with each profile. Yields the words of its table entry, and its faults."""
+        with unittest.mock.patch.object(verify, "inspect", self.inspect):
+            runs = [self.transcode(clip, profile) for profile in profiles]
+        outputs = {run.profile: self.inspection(run.out) for run in runs if run.out and not run.problem}
+        decode_together([clip, *outputs.values()])
+        for run in runs:
+            yield self.result(clip, run, outputs.get(run.profile), truncated, holdable, whole)
+
+    @staticmethod
+    def result(clip, run, after, truncated, holdable, whole):
+        if run.problem:
+            faults = refusal_faults(clip, run.problem, run.out, holdable, whole)
+            if run.is_late:
                 faults.append("the error comes late")
-            return "error: " + short(problem), faults
-        if out is None:
+            return "error: " + short(run.problem), faults
+        if run.out is None:
             return "nothing", ["no output and no error"]
-        after = Inspection(out)
-        faults = output_faults(clip, after, self.notes, profile)
+        faults = output_faults(clip, after, run.notes, run.profile)
         if truncated and clip.complaints:
             faults.append("a damaged input is taken for whole")
-        return ("; ".join(counted(short(note) for note in self.notes)) or "all"), faults
+        return ("; ".join(counted(short(note) for note in run.notes)) or "all"), faults
 
-    def segments(self, clip, profile, **options):
-        """As checked_result(), in segments. A file that is one segment is not transcoded again."""
+    def segments(self, clip, profile, truncated=False, holdable=True, whole=False):
+        """As results(), in segments. A file that is one segment is not transcoded again."""
         with tempfile.TemporaryFile() as channel, contextlib.suppress(Exception):  # the program will meet it again
             segments.plan_job(os.dup(channel.fileno()), json.dumps({"source": str(clip.path), "seconds": SECONDS,
                                                                "warm_up": 0}))
@@ -74,7 +131,15 @@ class TranscodingCase(cases.Case):
             plan = json.loads(channel.read()).get("plan", {"spans": []})
             if len(plan["spans"]) == 1:
                 return f"one segment: {plan['why']}", []
-        return self.checked_result(clip, profile, "--segments", str(SECONDS), "--attempts", "1", **options)
+        run = self.transcode(clip, profile, "--segments", str(SECONDS), "--attempts", "1")
+        after = Inspection(run.out) if run.out else None
+        return self.result(clip, run, after, truncated, holdable, whole)
+
+
+def identity(path):
+    """Numbers by which a file is known, also after it was renamed."""
+    status = os.stat(path)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def short(note):
