@@ -49,13 +49,18 @@ def table_of(number, time, buffer):
 
 
 class NamedFile(io.FileIO):
-    """A file descriptor whose error messages contain the path of the file."""
+    """A file descriptor whose error messages contain the path of the file. If `is_discarded` is set, nothing more is
+    written."""
+
+    is_discarded = False
 
     def __init__(self, fd, path):
         super().__init__(fd, "w", closefd=False)
         self.path = path
 
     def write(self, data):
+        if self.is_discarded:
+            return len(data)
         try:
             return super().write(data)
         except OSError as error:
@@ -66,13 +71,19 @@ class Lines:
     """A text file written line by line. Error messages contain `path`."""
 
     def __init__(self, fd, path="the output"):
-        buffered = io.BufferedWriter(NamedFile(fd, path))
-        self.file = io.TextIOWrapper(buffered, encoding="utf-8", newline="")
+        self.raw = NamedFile(fd, path)
+        self.file = io.TextIOWrapper(io.BufferedWriter(self.raw), encoding="utf-8", newline="")
 
     def write(self, number, time, buffer, _caps):
         self.add(table_of(number, time, buffer))
 
     def close(self):
+        self.file.close()
+
+    def discard(self):
+        """Closes the file, without the lines that are still in memory. The file's owner then removes it and closes its
+        descriptor, whose number another file can get."""
+        self.raw.is_discarded = True
         self.file.close()
 
 

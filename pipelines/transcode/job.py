@@ -55,7 +55,10 @@ class Job:
             self.pipeline.add(Gst.parse_bin_from_description(
                 LabelVideo.BRANCH.format(self.files["labels"].fd), False))
             self.sidecars.append(LabelVideo(self.pipeline))
-        self.sidecars += [writer_of(kind, file, self.rules) for kind, file in self.files.items() if kind in TABLES]
+        for kind, file in self.files.items():
+            if kind in TABLES:
+                self.sidecars.append(table := writer_of(kind, file, self.rules))
+                self.opened.callback(table.discard)
         # Pixels are turned here: few players turn Matroska and WebM, and ids must be upright.
         turn = self.input.turn
         flip = f"videoflip video-direction={turn} ! {CONVERT} ! " if turn else ""
@@ -278,7 +281,8 @@ class Job:
             with encode.join(picture, self.input, self.profile, whole.fd, errors, streams, self.colors,
                              bool(self.decoder.timeline.jumps)) as joiner:
                 GLib.child_watch_add(GLib.PRIORITY_DEFAULT, joiner.pid, lambda _, status: self.joined(status))
-                self.loop.run()
+                while self.join_status is None and not self.problem:
+                    self.loop.run()
                 if self.join_status is None:
                     joiner.kill()
             errors.seek(0)

@@ -3,6 +3,7 @@
 programs read them."""
 
 import csv
+import gc
 import json
 import subprocess
 import unittest.mock
@@ -59,6 +60,18 @@ class Exports(Case):
                 lines.close()
                 file.seek(0)
                 self.assertEqual(file.read().decode(), wanted)
+
+    def test_discarded_lines_leave_later_files_with_the_same_descriptor_unchanged(self):
+        with open(self.folder / "out", "w+b") as file:
+            lines, number = exports.JsonLines(file.fileno()), file.fileno()
+            lines.write(0, 0, self.samples()[0], None)
+            lines.discard()
+            self.assertEqual(file.read(), b"")
+        with open(self.folder / "next", "w+b") as file:
+            self.assertEqual(file.fileno(), number)
+            del lines
+            gc.collect()
+            self.assertEqual(file.read(), b"")
 
     def test_json_lines_of_any_frame_equal_its_metadata(self):
         buffers = self.samples()

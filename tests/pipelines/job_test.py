@@ -216,6 +216,23 @@ class Notes(JobCase):
 
 
 class Trouble(JobCase):
+    def test_job_waits_for_joining_although_a_late_message_ends_its_main_loop(self):
+        class Late(job.Job):
+            def run_joiner(self, *what):
+                GLib.idle_add(self.loop.quit)
+                return super().run_joiner(*what)
+
+        self.job(self.clip("in.mkv", PLAIN), kind=Late)
+        self.assertEqual(len(media.times(self.video())), 10)
+
+    def test_job_when_its_pipeline_fails_closes_its_tables_without_their_remaining_lines(self):
+        """Otherwise Python writes the lines later to another file that has got the same descriptor."""
+        made, make = [], job.writer_of
+        self.replace(job, "writer_of", lambda *of: made.append(make(*of)) or made[-1])
+        self.replace(exports.NamedFile, "write", unittest.mock.Mock(side_effect=AssertionError("a removed file is written")))
+        self.problem(self.clip("in.mkv", PLAIN), "video", "jsonl", filter=f"identity error-after=5 ! {LABELLED}")
+        self.assertEqual([lines.file.closed for lines in made], [True])
+
     def test_job_when_joining_fails_reports_a_problem_and_leaves_no_file(self):
         clip = self.clip("in.mkv", PLAIN, "-f", "lavfi", "-i", "sine=duration=0.4", "-pix_fmt", "yuv420p", "-c:a", "mp2")
         tries = []
