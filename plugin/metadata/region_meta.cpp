@@ -212,7 +212,7 @@ bool has_pooled_structures(const GValue* array, const PooledStructures& pooled) 
 // Reads the regions from the table of pooled structures, which is faster than reading the
 // structures.
 void read_table(const PooledStructures& pooled, Size from, Size to, AttachedRegions& attached) {
-  attached.regions = pooled.table;
+  attached.regions.assign(pooled.table.begin(), pooled.table.end());
   for (Region& region : attached.regions) {
     set_box(region, {region.left, region.top, region.width(), region.height()}, from, to);
   }
@@ -313,12 +313,9 @@ const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& result
   const bool has_structures = results.forms & kStructuresForm || count == 0;
   PooledStructures& pooled = pool.attach_to(buffer, has_structures ? count : 0);
   const std::span<StructurePtr> structures(pooled.regions.data(), has_structures ? count : 0);
-  pooled.table.assign(results.regions.begin(), results.regions.end());
-  const TableFormat format = table_format(results);
-  auto [table, rows] = pool.acquire_table(format.row_bytes * count);
   const StandardMetas kinds = {(results.forms & kRoisForm) != 0,
                                (results.forms & kAnalyticsForm) != 0};
-  write_regions(results, workers, structures, rows.data(), [&] {
+  write_structures(results, workers, structures, [&] {
     if (!kinds.rois && !kinds.analytics) return;
     LargestRegions largest = largest_regions(results.size, results.regions, results.first_seen);
     if (results.layers == 1) largest.labels = results.labels;
@@ -336,10 +333,12 @@ const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& result
     GValue array = array_of(structures);
     gst_structure_take_value(structure, "regions", &array);
   }
-  if (!rows.empty()) {
-    gst_structure_set(structure, "table", GST_TYPE_BUFFER, table.get(), "table-columns",
-                      G_TYPE_STRING, format.columns.c_str(), nullptr);
-    pooled.rows = std::move(table);
+  if (count > 0) {
+    auto [rows, regions] = pool.acquire_rows(results);
+    gst_structure_set(structure, "table", GST_TYPE_BUFFER, rows.get(), "table-columns",
+                      G_TYPE_STRING, table_format(results).columns.c_str(), nullptr);
+    pooled.rows = std::move(rows);
+    pooled.table = regions;
   }
   add_details(structure, results, pool);
   if (!scene_change.empty()) add_fact(structure, {kSceneChangeField, scene_change});

@@ -140,27 +140,31 @@ enum Forms : int {
   kAllForms = 15
 };
 
-// The results of an element for one frame.
-struct FrameResults {
-  const char* algorithm = "";
-  Size size;                                 // picture size that all coordinates refer to
-  int forms = kAllForms;                     // bits of Forms
-  uint32_t total = 0;                        // number of regions found
-  std::span<const Region> regions;           // the regions to attach; may be fewer than `total`
+// What the descriptions of a frame's regions are computed from.
+struct RegionResults {
+  std::span<const Region> regions;           // the regions to attach
   RegionDetails details;                     // which of the optional results to attach
   std::span<const Moments> moments;          // [region] sums over its pixels, or empty
   std::span<const GstClockTime> first_seen;  // [region] time of the track's first frame, or empty
   std::span<const TrackState> track_states;  // [region] rest and pieces of tracks, or empty
-  std::span<const Border> borders;           // pairs of regions that touch
-  std::span<const PixelRun> runs;
-  bool runs_truncated = false;  // there were more runs than RegionDetails::runs
-  int slice = 0;                // index of this frame in its volume
   int slices = 0;  // number of frames of the volume; 0: the frame is not part of a volume
   int layers = 1;  // number of thresholds
   // Whether the frame belongs to a volume or consists of several layers.
   bool is_stacked() const { return slices > 0 || layers > 1; }
-  Layout layout;                // format of the picture whose colours were summed
-  Colorimetry color;            // colorimetry of the picture whose colours were summed
+  Layout layout;      // format of the picture whose colours were summed
+  Colorimetry color;  // colorimetry of the picture whose colours were summed
+};
+
+// The results of an element for one frame.
+struct FrameResults : RegionResults {
+  const char* algorithm = "";
+  Size size;                        // picture size that all coordinates refer to
+  int forms = kAllForms;            // bits of Forms
+  uint32_t total = 0;               // number of regions found; can be more than `regions`
+  std::span<const Border> borders;  // pairs of regions that touch
+  std::span<const PixelRun> runs;
+  bool runs_truncated = false;  // there were more runs than RegionDetails::runs
+  int slice = 0;                // index of this frame in its volume
   GstBuffer* labels = nullptr;  // label map or mask, borrowed; null if none is attached
   PixelFormat labels_format = PixelFormat::labels32;
   std::vector<Fact> facts;

@@ -1,4 +1,4 @@
-// Writes the GstStructures that describe regions, and reuses them for later frames.
+// Writes the GstStructures and the table that describe regions, and reuses them for later frames.
 #include "plugin/metadata/region_structure.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct RegionSource {
 using RegionWriter = StructureWriter<RegionSource>;
 
 // Returns the writer that writes exactly the fields that `results` have.
-const RegionWriter& region_writer(const FrameResults& results) {
+const RegionWriter& region_writer(const RegionResults& results) {
   using S = const RegionSource&;
   static const auto base_fields =
       field_group<RegionSource>(StructureField("id", [](S s) { return s.region.id; }),
@@ -82,7 +82,7 @@ const RegionWriter& region_writer(const FrameResults& results) {
 }
 
 // Collects the values of region i.
-RegionSource source_of(const FrameResults& results, const MeanColors& means, size_t i) {
+RegionSource source_of(const RegionResults& results, const MeanColors& means, size_t i) {
   const Region& region = results.regions[i];
   RegionSource source = {region, means.of(region), 0, {}, {}, {}};
   if (!results.first_seen.empty()) source.first_seen = results.first_seen[i];
@@ -111,35 +111,27 @@ const GQuark kStructures = g_quark_from_static_string("regions-structures");
 
 }  // namespace
 
-TableFormat table_format(const FrameResults& results) {
+TableFormat table_format(const RegionResults& results) {
   const RegionWriter& writer = region_writer(results);
   return {writer.columns(), writer.row_bytes()};
 }
 
-void write_regions(const FrameResults& results, const Workers& workers,
-                   std::span<StructurePtr> structures, std::byte* table,
-                   const std::function<void()>& other_work) {
+void write_structures(const RegionResults& results, const Workers& workers,
+                      std::span<StructurePtr> structures, const std::function<void()>& other_work) {
   constexpr size_t kChunkRegions = 32;  // regions per task
-  // Waking threads costs about as much time as writing this number of regions.
-  const size_t min_parallel_regions = structures.empty() ? 1024 : 256;
+  // Waking threads costs about as much time as writing this number of structures.
+  constexpr size_t kMinParallelRegions = 256;
   const RegionWriter& writer = region_writer(results);
   const MeanColors means(results.layout, results.color);
-  const size_t count = results.regions.size();
+  const size_t count = structures.size();
   const auto chunks = static_cast<int>((count + kChunkRegions - 1) / kChunkRegions);
   const auto do_task = [&](int task) {
     if (task == 0) return other_work();
     const size_t first = static_cast<size_t>(task - 1) * kChunkRegions;
-    for (size_t i = first; i < std::min(first + kChunkRegions, count); ++i) {
-      const RegionSource source = source_of(results, means, i);
-      std::byte* const row = table + i * writer.row_bytes();
-      if (structures.empty()) {
-        writer.write_row(source, row);
-      } else {
-        writer.write(structures[i], source, row);
-      }
-    }
+    for (size_t i = first; i < std::min(first + kChunkRegions, count); ++i)
+      writer.write(structures[i], source_of(results, means, i));
   };
-  if (count >= min_parallel_regions) return workers.parallel_for(1 + chunks, do_task);
+  if (count >= kMinParallelRegions) return workers.parallel_for(1 + chunks, do_task);
   for (int task = 0; task <= chunks; ++task) do_task(task);
 }
 
@@ -204,7 +196,10 @@ void StructurePool::collect_parameters(ReturnMeta* meta) {
 StructurePool::StructurePool() {
   idle_.reserve(kMaxIdle);
   idle_tables_.reserve(kMaxIdle);
+  idle_rows_.reserve(kMaxIdle);
 }
+
+StructurePool::~StructurePool() = default;
 
 // Takes an item from a list of idle items. Returns null if the list is empty.
 template <class T>
@@ -243,6 +238,131 @@ StructurePool::PooledTable StructurePool::acquire_table(size_t bytes) {
   return {std::move(buffer), memory};
 }
 
+// Copies of a frame's results, and the rows that were computed from them.
+struct StructurePool::Rows {
+  std::weak_ptr<StructurePool> pool;
+  std::vector<Region> regions;
+  std::vector<Moments> moments;
+  std::vector<GstClockTime> first_seen;
+  std::vector<TrackState> track_states;
+  RegionResults results;  // refers to the vectors above
+  std::mutex mutex;       // guards the members below
+  bool are_written = false;
+  std::vector<std::byte> bytes;
+
+  void keep(const RegionResults& from) {
+    results = from;
+    const auto copy = [](auto& span, auto& copies) {
+      copies.assign(span.begin(), span.end());
+      span = copies;
+    };
+    copy(results.regions, regions);
+    copy(results.moments, moments);
+    copy(results.first_seen, first_seen);
+    copy(results.track_states, track_states);
+    are_written = false;
+  }
+
+  std::byte* write() {
+    const std::lock_guard lock(mutex);
+    if (are_written) return bytes.data();
+    const RegionWriter& writer = region_writer(results);
+    const MeanColors means(results.layout, results.color);
+    bytes.resize(regions.size() * writer.row_bytes());
+    for (size_t i = 0; i < regions.size(); ++i)
+      writer.write_row(source_of(results, means, i), bytes.data() + i * writer.row_bytes());
+    are_written = true;
+    return bytes.data();
+  }
+};
+
+// A GstMemory whose content is Rows::bytes.
+struct StructurePool::RowsMemory {
+  GstMemory parent;
+  Rows* rows;
+};
+
+struct StructurePool::RowsAllocator {
+  GstAllocator parent;
+
+  // Returns the only allocator, which is never freed. It makes no memory itself.
+  static GstAllocator* get() {
+    static GstAllocator* const kAllocator = [] {
+      const GTypeInfo info = {
+          sizeof(GstAllocatorClass), nullptr, nullptr, init_class, nullptr, nullptr,
+          sizeof(RowsAllocator),     0,       init,    nullptr};
+      const GType type = g_type_register_static(GST_TYPE_ALLOCATOR, "RegionsRowsAllocator", &info,
+                                                static_cast<GTypeFlags>(0));
+      auto* allocator = static_cast<GstAllocator*>(g_object_new(type, nullptr));
+      gst_object_ref_sink(allocator);
+      GST_OBJECT_FLAG_SET(allocator, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+      return allocator;
+    }();
+    return kAllocator;
+  }
+
+  // Makes a memory that owns `rows`, or a part of the memory `parent`, which owns it.
+  static GstMemory* wrap(Rows* rows, GstMemory* parent, gsize whole, gsize offset, gsize size) {
+    auto* memory = g_new0(RowsMemory, 1);
+    memory->rows = rows;
+    gst_memory_init(&memory->parent, GST_MEMORY_FLAG_READONLY, get(), parent, whole, 0, offset,
+                    size);
+    return &memory->parent;
+  }
+
+ private:
+  static void init_class(gpointer klass, gpointer) {
+    static_cast<GstAllocatorClass*>(klass)->free = free;
+  }
+
+  static void init(GTypeInstance* instance, gpointer) {
+    auto* allocator = reinterpret_cast<GstAllocator*>(instance);
+    allocator->mem_type = "RegionsRows";
+    allocator->mem_map = map;
+    allocator->mem_unmap = [](GstMemory*) {};
+    allocator->mem_share = share;
+    GST_OBJECT_FLAG_SET(allocator, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
+  }
+
+  static gpointer map(GstMemory* memory, gsize, GstMapFlags) {
+    try {
+      return reinterpret_cast<RowsMemory*>(memory)->rows->write();
+    } catch (const std::bad_alloc&) {
+      GST_ERROR("out of memory for the table of regions");
+      return nullptr;
+    }
+  }
+
+  static GstMemory* share(GstMemory* memory, gssize offset, gssize size) {
+    GstMemory* whole = memory->parent ? memory->parent : memory;
+    const gsize bytes =
+        size < 0 ? memory->size - static_cast<gsize>(offset) : static_cast<gsize>(size);
+    return wrap(reinterpret_cast<RowsMemory*>(memory)->rows, whole, memory->maxsize,
+                memory->offset + static_cast<gsize>(offset), bytes);
+  }
+
+  static void free(GstAllocator*, GstMemory* memory) {
+    auto* self = reinterpret_cast<RowsMemory*>(memory);
+    if (!memory->parent) put_back(std::unique_ptr<Rows>(self->rows), &StructurePool::idle_rows_);
+    g_free(self);
+  }
+};
+
+StructurePool::PooledRows StructurePool::acquire_rows(const RegionResults& results) {
+  std::unique_ptr<Rows> rows = take(idle_rows_);
+  if (!rows ||
+      rows->regions.capacity() > kept_count(rows->regions.capacity(), results.regions.size()))
+    rows = std::make_unique<Rows>();
+  rows->pool = weak_from_this();
+  rows->keep(results);
+  const std::span<const Region> regions = rows->regions;
+  const size_t bytes = regions.size() * table_format(results).row_bytes;
+  BufferPtr buffer(gst_buffer_new());
+  gst_buffer_append_memory(buffer.get(),
+                           RowsAllocator::wrap(rows.release(), nullptr, bytes, 0, bytes));
+  return {std::move(buffer), regions};
+}
+
 const PooledStructures* StructurePool::structures_of(GstBuffer* buffer) { return find(buffer); }
 
 StructurePool::Structures* StructurePool::find(GstBuffer* buffer) {
@@ -271,6 +391,7 @@ PooledStructures& StructurePool::attach_to(GstBuffer* buffer, size_t regions) {
 void StructurePool::return_structures(gpointer data) {
   std::unique_ptr<Structures> structures(static_cast<Structures*>(data));
   structures->rows.reset();
+  structures->table = {};
   if (structures->return_meta) collect_parameters(structures->return_meta);
   put_back(std::move(structures), &StructurePool::idle_);
 }

@@ -1,7 +1,8 @@
-// GstStructures that describe regions: their fields, and a pool that reuses them.
+// GstStructures and tables that describe regions: their fields, and a pool that reuses them.
 //
 // Copying and freeing structures took most of the host's time per region. Therefore frames reuse
-// the structures of earlier frames.
+// the structures of earlier frames. Computing the rows of a table takes most of the time of a frame
+// with thousands of regions. Therefore they are computed when a reader first maps the table.
 #pragma once
 
 #include <gst/gst.h>
@@ -25,7 +26,7 @@
 namespace regions {
 
 struct Fact;
-struct FrameResults;
+struct RegionResults;
 
 // The name of the structures, and the object type of regions in GStreamer's standard metadata.
 constexpr const char* kRegionName = "region";
@@ -41,14 +42,16 @@ using ParametersPtr = std::unique_ptr<GList, FreeParameters>;
 struct PooledStructures {
   std::vector<StructurePtr> regions;      // structures of the regions; elements may be null
   std::vector<ParametersPtr> parameters;  // unused parameters of regions of interest
-  std::vector<Region> table;  // the same regions, for downstream elements of this plugin
-  BufferPtr rows;             // the same regions as the field `table` of the metadata
+  BufferPtr rows;  // the same regions as the field `table` of the metadata; null without regions
+  // The same regions, for downstream elements of this plugin. They belong to `rows`.
+  std::span<const Region> table;
 };
 
 // Keeps the structures and tables of freed buffers for later frames.
 class StructurePool : public std::enable_shared_from_this<StructurePool> {
  public:
   StructurePool();
+  ~StructurePool();
 
   // Attaches structures for at least `regions` regions to the buffer. When the buffer is freed or
   // gets other structures, the structures return to this pool if it still exists. If regions of
@@ -64,6 +67,15 @@ class StructurePool : public std::enable_shared_from_this<StructurePool> {
   // an earlier buffer.
   PooledTable acquire_table(size_t bytes);
 
+  // A read-only buffer with a row per region.
+  struct PooledRows {
+    BufferPtr buffer;
+    std::span<const Region> regions;  // copies, valid as long as the buffer
+  };
+  // Copies the results, of which there must be at least one. The rows are computed when a reader
+  // first maps the buffer, because most frames have no such reader.
+  PooledRows acquire_rows(const RegionResults& results);
+
   // Returns the structures that a pool has attached to the buffer, or null.
   static const PooledStructures* structures_of(GstBuffer* buffer);
 
@@ -77,6 +89,9 @@ class StructurePool : public std::enable_shared_from_this<StructurePool> {
     std::weak_ptr<StructurePool> pool;
     std::vector<std::byte> bytes;
   };
+  struct Rows;
+  struct RowsMemory;
+  struct RowsAllocator;
   static const GstMetaInfo* return_meta_info();
   static void collect_parameters(ReturnMeta* meta);
   static void return_structures(gpointer structures);
@@ -90,6 +105,7 @@ class StructurePool : public std::enable_shared_from_this<StructurePool> {
   std::mutex mutex_;                               // guards the members below
   std::vector<std::unique_ptr<Structures>> idle_;  // structures of buffers that were freed
   std::vector<std::unique_ptr<Table>> idle_tables_;
+  std::vector<std::unique_ptr<Rows>> idle_rows_;
 };
 
 // The format of the table of regions: its columns as StructureWriter::columns() returns them, and
@@ -98,13 +114,12 @@ struct TableFormat {
   const std::string& columns;
   size_t row_bytes;
 };
-TableFormat table_format(const FrameResults& results);
+TableFormat table_format(const RegionResults& results);
 
-// Writes the table row of each region, and its structure unless `structures` is empty, on several
-// threads. Meanwhile one of the threads calls `other_work` once.
-void write_regions(const FrameResults& results, const Workers& workers,
-                   std::span<StructurePtr> structures, std::byte* table,
-                   const std::function<void()>& other_work);
+// Writes the structures of the regions, or nothing if `structures` is empty, on several threads.
+// Meanwhile one of the threads calls `other_work` once.
+void write_structures(const RegionResults& results, const Workers& workers,
+                      std::span<StructurePtr> structures, const std::function<void()>& other_work);
 
 // Adds a field with the fact's name: gboolean, gint64, gdouble, string or GstValueArray of gdouble.
 void add_fact(GstStructure* structure, const Fact& fact);
@@ -186,18 +201,14 @@ class StructureWriter {
   const std::string& columns() const { return columns_; }
   size_t row_bytes() const { return row_bytes_; }
 
-  // Overwrites the structure with the values from `source`. Replaces it if it is null or has other
-  // fields.
-  void write(StructurePtr& structure, const Source& source) const {
-    std::byte row[kMaxRowBytes];
-    write(structure, source, row);
-  }
   // Stores the values in `row`, which has at least row_bytes() bytes.
   void write_row(const Source& source, std::byte* row) const {
     for (const auto& row_writer : row_writers_) row = row_writer(source, row);
   }
-  // Stores the values in the structure and in `row`.
-  void write(StructurePtr& structure, const Source& source, std::byte* row) const {
+  // Overwrites the structure with the values from `source`. Replaces it if it is null or has other
+  // fields.
+  void write(StructurePtr& structure, const Source& source) const {
+    std::byte row[kMaxRowBytes];
     write_row(source, row);
     if (structure && fill(structure.get(), row)) return;
     structure.reset(gst_structure_copy(example_structure_.get()));

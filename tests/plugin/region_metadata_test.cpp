@@ -3,6 +3,7 @@
 #include <map>
 #include <random>
 #include <sstream>
+#include <thread>
 
 #include "tests/plugin/moving_square.hpp"
 #include "tests/plugin/region_structures.hpp"
@@ -627,6 +628,38 @@ TEST_F(RegionLifetime, FrameFreed_TableThatIsStillHeldIsNotOverwritten) {
     if (held[i]) {
       EXPECT_EQ(bytes_of(held[i].get()), bytes[i]) << i;
     }
+  }
+}
+
+// The rows are computed when a reader first maps the table, also for two readers at the same time.
+TEST_F(RegionLifetime, FrameFreed_TableReadLaterHasItsRowsForEachReader) {
+  std::vector<BufferPtr> tables;
+  for (int i = 0; i < 24; ++i) {
+    const BufferPtr frame = labelled(i, 2);
+    GstBuffer* table = nullptr;
+    ASSERT_TRUE(
+        gst_structure_get(regions_of(frame.get()), "table", GST_TYPE_BUFFER, &table, nullptr));
+    tables.emplace_back(table);
+  }
+  const auto left_of = [](const std::vector<uint8_t>& row) {
+    int32_t left;
+    std::memcpy(&left, row.data() + 2 * sizeof left, sizeof left);  // after `id` and `track`
+    return left;
+  };
+  for (int i = 0; i < 24; ++i) {
+    GstBuffer* table = tables[static_cast<size_t>(i)].get();
+    const gsize row = gst_buffer_get_size(table) / 2;
+    const BufferPtr second(gst_buffer_copy_region(table, GST_BUFFER_COPY_MEMORY, row, row));
+    std::vector<uint8_t> bytes;
+    std::thread reader([&] { bytes = bytes_of(table); });
+    EXPECT_EQ(left_of(bytes_of(second.get())), i + 4);
+    reader.join();
+    EXPECT_EQ(bytes.size(), 2 * row);
+    EXPECT_EQ(left_of(bytes), i);
+    EXPECT_EQ(bytes_of(second.get()),
+              std::vector(bytes.begin() + static_cast<int>(row), bytes.end()));
+    gst_buffer_memset(second.get(), 0, 0xff, row);
+    EXPECT_EQ(bytes_of(table), bytes) << "another buffer has its own copy";
   }
 }
 
