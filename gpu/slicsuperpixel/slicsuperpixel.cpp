@@ -193,7 +193,11 @@ class SlicCuda final : public Algorithm<Params> {
                       stream);
       }
     }
-    if (task.table.total) publish_records(records, task.table, stream);
+    if (task.table.total) {
+      // Most pictures have about as many superpixels as cells.
+      const size_t cells = clusters.grid.cells();
+      publish_records(records, static_cast<uint32_t>(cells + cells / 8), task.table, stream);
+    }
     if (task.table.borders) {
       find_borders(labels, records.total, buffers.borders(task.table.capacity), task.table, stream);
     }

@@ -131,8 +131,11 @@ void find_largest_fragments(const SlicGrid& grid, Image<const uint8_t> codes,
 void assign_tracks(const SlicGrid& grid, uint32_t min_size, Image<const uint8_t> codes,
                    const Fragments& fragments, ConstLabelMap labels, const Tracks& tracks,
                    const Records& records, cudaStream_t stream);
-// Copies the records to the caller's table in pinned memory.
-void publish_records(const Records& records, const RegionTable& table, cudaStream_t stream);
+// Copies the records to the caller's table in pinned memory. The copy engine copies the first
+// `usual_count` records, also if there are fewer. A kernel copies the records after them. If a
+// kernel copied all records, it would occupy multiprocessors while it waits for the PCIe bus.
+void publish_records(const Records& records, uint32_t usual_count, const RegionTable& table,
+                     cudaStream_t stream);
 
 // The borders between superpixels that have a record. They are first counted in a hash table of
 // label pairs. Then each border is written to the list of its lower label, and each list is sorted

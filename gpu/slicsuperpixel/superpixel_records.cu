@@ -1,5 +1,7 @@
 // Computes the region records, moments, tracks and output pictures of superpixels on the GPU.
 // Records contain exact integer sums, minima and maxima, so the order of atomics does not matter.
+#include <algorithm>
+
 #include "core/frame.hpp"
 #include "core/slicsuperpixel/fragments.hpp"
 #include "gpu/slicsuperpixel/slicsuperpixel.hpp"
@@ -175,17 +177,21 @@ __global__ __launch_bounds__(ColumnWalk::threads) void measure_records_kernel(
       });
 }
 
-// Copies the records to the caller's table in pinned memory.
+// Copies the number of records, and the records from index `begin` on, to the caller's table in
+// pinned memory.
 __global__ __launch_bounds__(kThreads) void publish_records_kernel(Records records,
-                                                                   RegionTable table) {
+                                                                   RegionTable table,
+                                                                   uint32_t begin) {
   pdl_trigger_and_wait();
   const uint32_t total = *records.total;
   const uint32_t recorded = min(min(total, records.capacity), table.capacity);
   const size_t first = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
   const auto copy = [&]<class T>(const T* from, T* to) {
     static_assert(sizeof(T) % sizeof(Uint64) == 0);
-    const size_t words = static_cast<size_t>(recorded) * (sizeof(T) / sizeof(Uint64));
-    for (size_t w = first; w < words; w += static_cast<size_t>(gridDim.x) * kThreads) {
+    constexpr size_t kWords = sizeof(T) / sizeof(Uint64);
+    const size_t end = recorded * kWords;
+    for (size_t w = begin * kWords + first; w < end;
+         w += static_cast<size_t>(gridDim.x) * kThreads) {
       reinterpret_cast<Uint64*>(to)[w] = reinterpret_cast<const Uint64*>(from)[w];
     }
   };
@@ -345,8 +351,17 @@ void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Image<
          records);
 }
 
-void publish_records(const Records& records, const RegionTable& table, cudaStream_t stream) {
-  launch_pdl(publish_records_kernel, 64, kThreads, 0, stream, records, table);
+void publish_records(const Records& records, uint32_t usual_count, const RegionTable& table,
+                     cudaStream_t stream) {
+  const uint32_t copied = std::min({usual_count, records.capacity, table.capacity});
+  launch_pdl(publish_records_kernel, 64, kThreads, 0, stream, records, table, copied);
+  const auto copy = [&]<class T>(const T* from, T* to) {
+    check(cudaMemcpyAsync(to, from, copied * sizeof(T), cudaMemcpyDeviceToHost, stream),
+          "copying the records of superpixels");
+  };
+  if (copied == 0) return;
+  copy(records.region, table.regions);
+  if (table.moments) copy(records.moments, table.moments);
 }
 
 void find_largest_fragments(const SlicGrid& grid, Image<const uint8_t> codes,
