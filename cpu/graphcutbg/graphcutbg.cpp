@@ -181,6 +181,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     model_.clear_cells();
     std::fill(model_.held.begin(), model_.held.end(), 0);
     resets_ = false;
+    box_tracks_.clear();
   }
 
   GraphCutResult result(int slot) const override {

@@ -93,8 +93,8 @@ class BlockFit {
     memory_.model.sample_contrasts = memory_.samples.scale(contrast_scale);
   }
 
-  // Starts both mixtures: with those of the last frame's box if it has the same track and they fit,
-  // otherwise with parts of similar colours.
+  // Starts both mixtures. If the last frame has a box with the same track, and its mixtures fit,
+  // the box continues with them. Otherwise each mixture starts with parts of similar colours.
   __device__ void start() {
     const ObjectBox& place = arrays_.boxes[box_];
     if (place.is_tracked()) {

@@ -381,6 +381,7 @@ class GraphCutBgCuda final : public GraphCutBg {
       clear_held(stream_of(queue));
     });
     is_reset_pending_ = false;
+    box_tracks_.clear();
   }
 
   GraphCutResult result(int slot) const override {

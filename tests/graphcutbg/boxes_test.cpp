@@ -698,6 +698,25 @@ TEST_P(GraphCutBoxes, TrackAfterAFrameWithoutIt_IsNew) {
   }
 }
 
+TEST_P(GraphCutBoxes, ModelRestored_TracksAreNew) {
+  const Clip clip{.size = {150, 100}};
+  GraphCutBgParams of_image = box_params();
+  of_image.source = GraphCutSource::image;
+  Camera other = on_backend(clip, of_image);
+  other.shoot(mosaic(clip, 0).frame());
+  Camera camera = on_backend(clip, box_params());
+  camera.boxes = {box_of(8, 12, 50, 60, 5), box_of(60, 5, 80, 90, 6)};
+  const GuardedFrame first = mosaic(clip, 0), second = mosaic(clip, 1);
+  camera.shoot(first.frame());
+  camera.algorithm().reset();
+  camera.algorithm().restore(other.algorithm().state());
+  const PlainBoxes last(first.frame(), camera.boxes, camera.params);
+  const PlainBoxes plain(second.frame(), camera.boxes, camera.params);
+  ASSERT_TRUE(plain.labels !=
+              PlainBoxes(second.frame(), camera.boxes, camera.params, &last).labels);
+  EXPECT_TRUE(camera.shoot(second.frame()).labels == plain.labels);
+}
+
 TEST_P(GraphCutBoxes, FramesInFlight_HaveTheResultsOfSingleFrames) {
   constexpr int kSlots = 3, kFrames = 9;
   const Size size = {130, 90};
