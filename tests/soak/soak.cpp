@@ -149,6 +149,8 @@ std::vector<std::string> growth(const std::vector<Resources>& rounds) {
   if (quarter == 0) return {"too few rounds to detect growth"};
   if (dlsym(RTLD_DEFAULT, "__tsan_init")) {
     std::fputs("host memory is not checked: ThreadSanitizer's own grows\n", stderr);
+  } else if (std::getenv("MESON_EXE_WRAPPER")) {
+    std::fputs("host memory is not checked: the emulator's own grows\n", stderr);
   } else {
     compare("host memory (MiB)", &Resources::host_mib, 8);
   }
