@@ -21,6 +21,9 @@ SETTLE = 20  # seconds that a node needs to start
 SEGMENT, WARM_UPS = 10, (0, 5, 10, 20)  # seconds
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 SMALL, FRAMES, CUTS = "64x48", 800, (1, 2, 16)  # used by costs()
+LARGE_FRAMES, SHORT_FILES = 300, 40
+FFMPEG = "ffmpeg"  # in place of a filter
+H264 = "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-bf", "0", "-g", "100"  # as profiles.H264 of pipelines
 
 
 def expect(command, env):
@@ -59,6 +62,58 @@ def costs(program, env, runs):
                 cut = ["--segments", str(FRAMES / 25 / row["segments"])] if row["segments"] > 1 else []
                 command = [program, source, "--filter", PLAIN, "--json", "-o", out, *cut]
                 row["cpu_seconds"].append(processor_seconds(command, env))
+    for row in rows:
+        print("bench/run: " + json.dumps(row), flush=True)
+    return rows
+
+
+def rates(program, clip, filters, env, turns):
+    """Rows with the times of the program with each of `filters`, and of ffmpeg with the same codec and settings, for a
+    video and for its first frames enlarged to 1080p. All take turns."""
+    with tempfile.TemporaryDirectory() as folder:
+        large, out = os.path.join(folder, "1080p.mp4"), os.path.join(folder, "out")
+        subprocess.run(["ffmpeg", "-v", "error", "-i", clip, "-frames:v", str(LARGE_FRAMES), "-vf",
+                        "scale=1920:1080,setsar=1", "-an", "-pix_fmt", "yuv420p", "-preset", "veryfast", large], check=True)
+        rows = []
+        for path, names in ((clip, filters), (large, filters[-1:])):
+            shared = {"what": "transcode", "clip": os.path.basename(path), "frames": frames_of(path)}
+            rows += [(path, shared | {"filter": name, "seconds": [], "cpu_seconds": []}) for name in (*names, FFMPEG)]
+        for _ in range(turns):
+            for path, row in rows:
+                shutil.rmtree(out, ignore_errors=True)
+                os.mkdir(out)
+                command = ([program, path, "-o", out, "--filter", row["filter"]] if row["filter"] != FFMPEG else
+                           ["ffmpeg", "-v", "error", "-i", path, *H264, os.path.join(out, "out.mp4")])
+                begin = time.monotonic()
+                row["cpu_seconds"].append(processor_seconds(command, env))
+                row["seconds"].append(round(time.monotonic() - begin, 2))
+                print("bench/run: " + json.dumps(row), flush=True)
+    return [row for _, row in rows]
+
+
+def frames_of(path):
+    counted = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "V:0", "-count_packets", "-show_entries",
+                              "stream=nb_read_packets", "-of", "csv=p=0", path], check=True, stdout=subprocess.PIPE, text=True)
+    return int(counted.stdout)
+
+
+def starts(program, env, turns):
+    """Rows with the time of one file of a second, and of many such files with two jobs at a time."""
+    with tempfile.TemporaryDirectory() as folder:
+        sources, out = [os.path.join(folder, f"{number}.mp4") for number in range(SHORT_FILES)], os.path.join(folder, "out")
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=size={SMALL}:rate=25:duration=1", "-f",
+                        "lavfi", "-i", "sine=duration=1", "-pix_fmt", "yuv420p", sources[0]], check=True)
+        for path in sources[1:]:
+            shutil.copy(sources[0], path)
+        rows = [{"what": "starts", "files": count, "jobs": jobs, "seconds": [], "cpu_seconds": []}
+                for count, jobs in ((1, 1), (SHORT_FILES, 2))]
+        for _ in range(turns):
+            for row in rows:
+                shutil.rmtree(out, ignore_errors=True)
+                command = [program, *sources[:row["files"]], "-o", out, "--filter", "identity", "-j", str(row["jobs"])]
+                begin = time.monotonic()
+                row["cpu_seconds"].append(processor_seconds(command, env))
+                row["seconds"].append(round(time.monotonic() - begin, 2))
     for row in rows:
         print("bench/run: " + json.dumps(row), flush=True)
     return rows

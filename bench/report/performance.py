@@ -99,7 +99,7 @@ def on_cpu(report):
                 [(each["by"], each["us"], noise(each["us"], each.get("fastest_us"))) for each in peers
                  if not each["by"].startswith(superpixels.OURS)])
     for each in report.transcode.select(what="transcode"):
-        if each["filter"] != "identity":
+        if each["filter"] not in ("identity", "ffmpeg"):
             seconds = statistics.median(each["seconds"])
             rows += row("all three", f"`regions-transcode` of {each['clip']}", "768x576",
                         f"{report.transcode.record['cpu']}, all cores", 1e6 / pipelines.rate(each),

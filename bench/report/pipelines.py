@@ -205,15 +205,30 @@ def rate(row):
 
 
 def transcode_part(figures):
-    rows = [[row["clip"], f"`{row['filter']}`", str(row["frames"]), number(rate(row)),
-             noise(statistics.median(row["seconds"]), min(row["seconds"]))]
-            for row in figures.select(what="transcode")]
+    rows = []
+    for row in figures.select(what="transcode"):
+        peer, = figures.select(what="transcode", clip=row["clip"], filter="ffmpeg")
+        speed, cost = rate(row) / rate(peer), cpu_of_frame(row) / cpu_of_frame(peer)
+        rows.append([row["clip"], f"`{row['filter']}`" if row is not peer else "ffmpeg alone", str(row["frames"]),
+                     number(rate(row)), noise(statistics.median(row["seconds"]), min(row["seconds"])), f"{speed:.2f}×",
+                     number(cpu_of_frame(row)), f"{cost:.2f}×"])
+    starts = [[str(row["files"]), str(row["jobs"]), number(statistics.median(row["seconds"])),
+               number(statistics.median(row["seconds"]) / row["files"]),
+               number(statistics.median(row["cpu_seconds"]) / row["files"])] for row in figures.select(what="starts")]
     return rows and [
         "## Transcoding on the CPU\n", machine_of(figures),
         "This table shows the rate of `regions-transcode` from its start to its end, including decoding and H.264 "
         "encoding (`bench/run --transcode`, medians of three runs). `identity` is the same program without this "
-        "plugin's elements.\n",
-        table(["clip", "filter", "frames", "frames/s", "noise"], rows)]
+        "plugin's elements. *ffmpeg alone* encodes the same file with the same encoder and settings.\n",
+        table(["clip", "filter", "frames", "frames/s", "noise", "compared with ffmpeg", "CPU time per frame (ms)",
+               "compared with ffmpeg"], rows),
+        "The next table shows the cost of starting: files of one second with sound and 64x48 pixels.\n",
+        table(["files", "at a time", "seconds", "seconds per file", "CPU seconds per file"], starts)]
+
+
+def cpu_of_frame(row):
+    """Milliseconds of CPU time per frame of the whole program, from the median of its runs."""
+    return 1000 * statistics.median(row["cpu_seconds"]) / row["frames"]
 
 
 VIEWS = {"pictures": "JPEG pictures", "video": "WebRTC"}

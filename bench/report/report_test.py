@@ -117,8 +117,12 @@ class Pipelines(unittest.TestCase):
 
     def test_transcode_table_with_several_runs_uses_the_median_run(self):
         record = Figures({**MACHINE, "figures": [
-            {"what": "transcode", "clip": "a.avi", "filter": "cclabel", "frames": 300, "seconds": [8.0, 30.0, 10.0]}]})
-        self.assertIn("| a.avi | `cclabel` | 300 | 30.0 | 25 % |", pipelines.transcode_part(record)[-1])
+            {"what": "transcode", "clip": "a.avi", "filter": name, "frames": 300, "seconds": seconds, "cpu_seconds": cpu}
+            for name, seconds, cpu in (("cclabel", [8.0, 30.0, 10.0], [12, 15, 18]), ("ffmpeg", [5, 5, 5], [6, 6, 6]))] + [
+            {"what": "starts", "files": 40, "jobs": 2, "seconds": [8, 8, 9], "cpu_seconds": [16, 17, 16]}]})
+        text = "".join(pipelines.transcode_part(record))
+        for row in ("| a.avi | `cclabel` | 300 | 30.0 | 25 % | 0.50× | 50.0 | 2.50× |", "| 40 | 2 | 8.00 | 0.20 | 0.40 |"):
+            self.assertIn(row, text)
         self.assertEqual(pipelines.transcode_part(figures([])), [])
 
     def test_view_tables_show_the_cost_of_a_viewer(self):
