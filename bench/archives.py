@@ -22,7 +22,7 @@ SEGMENT, WARM_UPS = 10, (0, 5, 10, 20)  # seconds
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 SMALL, FRAMES, CUTS = "64x48", 800, (1, 2, 16)  # used by costs()
 LARGE_FRAMES, SHORT_FILES = 300, 40
-FFMPEG = "ffmpeg"  # in place of a filter
+FFMPEG = "ffmpeg"  # instead of a filter
 H264 = "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-bf", "0", "-g", "100"  # as profiles.H264 of pipelines
 
 
