@@ -5,6 +5,7 @@ import argparse
 import functools
 import os
 import sys
+import sysconfig
 
 import standard_streams
 
@@ -18,11 +19,26 @@ PHOTOS = "/usr/share/doc/opencv-doc/examples/data/"
 
 
 def with_plugin():
-    """Starts the program again through with-plugin, once, so that GStreamer finds the plugin."""
+    """Starts the program again through with-plugin, once, so that GStreamer finds the plugin. Does nothing if the plugin is
+    in a folder where GStreamer looks, because a second start takes longer than many jobs."""
     if "REGIONS_ENVIRONMENT" not in os.environ:
         os.environ["REGIONS_ENVIRONMENT"] = "1"
-        environment = os.path.join(HERE, "with-plugin")
-        os.execv(environment, [environment, sys.executable, *sys.argv])
+        is_found = any(os.path.exists(os.path.join(folder, "libgstregions.so")) for folder in plugin_folders())
+        if not is_found or "REGIONS_PRELOAD" in os.environ:
+            environment = os.path.join(HERE, "with-plugin")
+            os.execv(environment, [environment, sys.executable, *sys.argv])
+
+
+def plugin_folders():
+    """The folders in which GStreamer looks for plugins, without their subfolders."""
+    def of(name):
+        return os.environ.get(name + "_1_0", os.environ.get(name))
+
+    places = of("GST_PLUGIN_SYSTEM_PATH")
+    if places is None:
+        data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+        places = f"{data}/gstreamer-1.0/plugins:/usr/lib/{sysconfig.get_config_var('MULTIARCH')}/gstreamer-1.0"
+    return filter(None, f"{of('GST_PLUGIN_PATH') or ''}:{places}".split(":"))
 
 
 def parser(doc):

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The short scripts in pipelines/: their outputs, their calls of the engine, and their refusals."""
 
+import importlib
 import json
 import os
 import pathlib
@@ -457,6 +458,21 @@ class Calls(Case):
         self.assertEqual(media.stream(self.out, "codec_name"), {"codec_name": "h264"})
         self.assertIn("required: FILE", media.run(media.script("overlay"), status=2, cwd=self.folder))
 
+    def test_script_whose_plugin_gstreamer_finds_does_not_start_again(self):
+        data = self.folder / "data" / "gstreamer-1.0" / "plugins"
+        places = {"GST_PLUGIN_PATH": data, "GST_PLUGIN_PATH_1_0": f"/none:{data}", "GST_PLUGIN_SYSTEM_PATH": data,
+                  "GST_PLUGIN_SYSTEM_PATH_1_0": data, "XDG_DATA_HOME": self.folder / "data"}
+        data.mkdir(parents=True)
+        (data / "libgstregions.so").touch()
+        self.replace(os, "execv", unittest.mock.Mock())
+        for name, value in places.items():
+            plain = {key: words for key, words in os.environ.items()
+                     if key not in ("REGIONS_ENVIRONMENT", "REGIONS_PRELOAD") and not key.startswith("GST_PLUGIN")}
+            with self.subTest(name), unittest.mock.patch.dict(os.environ, plain | {name: str(value)}, clear=True):
+                importlib.import_module("script").with_plugin()
+                self.assertEqual(os.environ["REGIONS_ENVIRONMENT"], "1")
+        os.execv.assert_not_called()
+
     def test_script_without_plugin_path_starts_itself_again_through_with_plugin(self):
         """The program starts again through with-plugin, with all its words."""
         calls = []
@@ -471,6 +487,9 @@ class Calls(Case):
         self.replace(os, "execv", execv)
         with unittest.mock.patch.dict(os.environ):
             del os.environ["REGIONS_ENVIRONMENT"]
+            for name in ("GST_PLUGIN_PATH", "GST_PLUGIN_PATH_1_0"):
+                os.environ[name] = str(self.folder)
+            os.environ["GST_PLUGIN_SYSTEM_PATH_1_0"] = ""
             with self.assertRaises(Replaced):
                 self.run_script("overlay", self.photo, self.out, "threshold=0.5")
         environment = str(media.script("with-plugin"))
