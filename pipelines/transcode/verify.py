@@ -24,7 +24,7 @@ PS_PACK, PS_TAIL = b"\0\0\1\xba", 1 << 18  # how a pack of MPEG-PS begins; bytes
 ENTRIES = ("format_tags:stream=index,codec_type:stream_tags:frame=stream_index,width,color_range,color_space,color_transfer,"
            "color_primaries,chroma_location,interlaced_frame,top_field_first,sample_aspect_ratio,pix_fmt:"
            "frame_side_data=side_data_type:stream_side_data=side_data_type")
-PACKETS = 40  # of all streams, among them the picture's first one
+PACKETS = (8, 40)  # of all streams; 8 are usually enough for the picture's first frame, and all of them are decoded
 # Tags that describe the input's file format or the program that wrote it (also in AVI, MXF, ASF and FLV).
 TECHNICAL = re.compile(
     r"(encoder|encoder_options|software|major_brand|minor_version|compatible_brands|handler_name|vendor_id|duration|rotate"
@@ -190,17 +190,23 @@ def walk(file, position, end, names):
 
 
 def inspect(path):
-    """The tags, streams and first frames of a file."""
-    probe = subprocess.run(["ffprobe", "-v", "error", "-of", "json", "-read_intervals", f"%+#{PACKETS}", "-show_entries",
-                            ENTRIES, input_of(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, **QUIET)
-    return json.loads(probe.stdout) if probe.returncode == 0 else {}
+    """The tags and streams of a file, and the first frame of its first stream as `frame`, if it has any."""
+    found = {}
+    for packets in PACKETS:
+        probe = subprocess.run(["ffprobe", "-v", "error", "-of", "json", "-read_intervals", f"%+#{packets}", "-show_entries",
+                                ENTRIES, input_of(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, **QUIET)
+        found = json.loads(probe.stdout) if probe.returncode == 0 else {}
+        found["frame"] = next((frame for frame in found.get("frames", []) if frame.get("stream_index") == 0), None)
+        if found["frame"]:
+            break
+    return found
 
 
 def notes(path, source, profile, colors, ratio):
     """Sentences on losses of the file at `path`, compared with an Input. `colors`: the result of Input.iso_colors() that it is to state,
     or None. `ratio`: the pixel aspect ratio that it is to have."""
     found = inspect(path)
-    frame = next((frame for frame in found.get("frames", []) if frame.get("stream_index") == 0), None)
+    frame = found["frame"]
     picture = next((stream for stream in found.get("streams", []) if stream.get("index") == 0), {})
     lost = lost_tags(source, profile, found)
     if not frame:

@@ -138,6 +138,15 @@ class WrittenFrames(Case):
                   self.folder / "late.ts")
         self.assertEqual(verify.written_frames(str(self.folder / "late.ts")), 5)
 
+    def test_first_frame_after_many_packets_of_sound_is_found(self):
+        """The packets of half a second of sound come first."""
+        path = str(self.folder / "late.mkv")
+        media.run("ffmpeg", "-v", "error", "-f", "lavfi", "-itsoffset", "0.5", "-i", "testsrc2=size=64x48:duration=0.2", "-f",
+                  "lavfi", "-i", "sine=duration=1", "-map", "0", "-map", "1", "-pix_fmt", "yuv420p", "-c:a", "mp2", path)
+        order = media.run("ffprobe", "-v", "error", "-show_entries", "packet=codec_type", "-of", "csv=p=0", path).split()
+        self.assertGreater(order.index("video"), verify.PACKETS[0])
+        self.assertEqual(verify.inspect(path)["frame"]["width"], 64)
+
     def test_written_frames_of_a_file_that_cannot_be_read_are_0(self):
         (self.folder / "no.mp4").write_bytes(b"no video")
         self.assertEqual(verify.written_frames(str(self.folder / "no.mp4")), 0)
