@@ -190,23 +190,27 @@ def walk(file, position, end, names):
 
 
 def inspect(path):
-    """The tags and streams of a file, and the first frame of its first stream as `frame`, if it has any."""
+    """The tags, streams and first frames of a file."""
     found = {}
     for packets in PACKETS:
         probe = subprocess.run(["ffprobe", "-v", "error", "-of", "json", "-read_intervals", f"%+#{packets}", "-show_entries",
                                 ENTRIES, input_of(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, **QUIET)
         found = json.loads(probe.stdout) if probe.returncode == 0 else {}
-        found["frame"] = next((frame for frame in found.get("frames", []) if frame.get("stream_index") == 0), None)
-        if found["frame"]:
+        if first_frame(found):
             break
     return found
+
+
+def first_frame(found):
+    """The first frame of the file's first stream, or None."""
+    return next((frame for frame in found.get("frames", []) if frame.get("stream_index") == 0), None)
 
 
 def notes(path, source, profile, colors, ratio):
     """Sentences on losses of the file at `path`, compared with an Input. `colors`: the result of Input.iso_colors() that it is to state,
     or None. `ratio`: the pixel aspect ratio that it is to have."""
     found = inspect(path)
-    frame = found["frame"]
+    frame = first_frame(found)
     picture = next((stream for stream in found.get("streams", []) if stream.get("index") == 0), {})
     lost = lost_tags(source, profile, found)
     if not frame:

@@ -145,7 +145,7 @@ class WrittenFrames(Case):
                   "lavfi", "-i", "sine=duration=1", "-map", "0", "-map", "1", "-pix_fmt", "yuv420p", "-c:a", "mp2", path)
         order = media.run("ffprobe", "-v", "error", "-show_entries", "packet=codec_type", "-of", "csv=p=0", path).split()
         self.assertGreater(order.index("video"), verify.PACKETS[0])
-        self.assertEqual(verify.inspect(path)["frame"]["width"], 64)
+        self.assertEqual(verify.first_frame(verify.inspect(path))["width"], 64)
 
     def test_written_frames_of_a_file_that_cannot_be_read_are_0(self):
         (self.folder / "no.mp4").write_bytes(b"no video")
