@@ -127,8 +127,10 @@ TEST(PinnedMemory, StateReady_ReservesMemoryBeforeTheCaps) {
 
 constexpr const char* kDirect =
     "graphcutbg output=none ! cclabel source=mask output=none name=next";
-constexpr auto kWork = std::chrono::milliseconds(2);    // of the producer
-constexpr auto kPause = std::chrono::milliseconds(20);  // after it, a frame is alone in the chain
+constexpr auto kWork = std::chrono::milliseconds(2);  // of the producer
+// After a pause of more than three times the duration of a frame, the next frame is alone in the
+// chain. This pause is long enough for an emulator, too.
+constexpr auto kPause = std::chrono::milliseconds(100);
 
 // Pushes one frame while its producer still writes it.
 GstFlowReturn push_unfinished(Harness& h, const Producer& producer, GstBuffer* buffer) {
