@@ -8,14 +8,6 @@
 
 namespace regions::maxflow {
 
-// Allows launches of `kernel` with `bytes` of dynamic shared memory per block.
-template <class Kernel>
-void allow_shared_memory(Kernel* kernel, size_t bytes) {
-  check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-        "asking for shared memory");
-}
-
 // The size of a launch.
 struct LaunchShape {
   unsigned blocks, threads;

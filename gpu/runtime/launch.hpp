@@ -9,8 +9,10 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/backend.hpp"
@@ -41,12 +43,25 @@ inline int current_device() {
   return device;
 }
 
+// Whether to use only what GPUs of compute capability 7.5 offer: 64 KiB of shared memory per block,
+// no clusters and no programmatic dependent launches. Tests set the environment variable
+// REGIONS_OLD_GPU to 1 to run the code for such GPUs on a newer GPU.
+inline bool imitates_old_gpu() {
+  static const bool is_set = [] {
+    const char* value = std::getenv("REGIONS_OLD_GPU");
+    return value && std::string_view(value) == "1";
+  }();
+  return is_set;
+}
+
 // Returns an attribute of the current device.
 inline int device_attribute(cudaDeviceAttr attribute) {
   int value = 0;
   check(cudaDeviceGetAttribute(&value, attribute, current_device()),
         "asking for the GPU's properties");
-  return value;
+  if (!imitates_old_gpu()) return value;
+  if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin) return std::min(value, 64 << 10);
+  return attribute == cudaDevAttrClusterLaunch ? 0 : value;
 }
 
 // Caches one non-negative number (or a bool) per device. A process may use several devices with
@@ -264,7 +279,7 @@ __device__ inline void pdl_wait_and_trigger() {
 inline int compiled_capability(const void* kernel) {
   cudaFuncAttributes attributes = {};
   check(cudaFuncGetAttributes(&attributes, kernel), "asking about a kernel");
-  return attributes.ptxVersion;
+  return imitates_old_gpu() ? std::min(attributes.ptxVersion, 75) : attributes.ptxVersion;
 }
 
 // Whether `kernel`, as compiled for the current device, implements pdl_wait(). The answer is the
@@ -304,11 +319,27 @@ inline unsigned blocks_for(size_t count, size_t block) {
   return static_cast<unsigned>((count + block - 1) / block);
 }
 
+// Allows launches of `kernel` with `bytes` of dynamic shared memory per block. Throws DeviceError if
+// the current device has less.
+template <class Kernel>
+void allow_shared_memory(Kernel* kernel, size_t bytes) {
+  const auto* function = reinterpret_cast<const void*>(kernel);
+  cudaFuncAttributes attributes = {};
+  check(cudaFuncGetAttributes(&attributes, function), "asking about a kernel");
+  const int most = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  const bool fits = attributes.sharedSizeBytes + bytes <= static_cast<size_t>(most);
+  check(fits ? cudaSuccess : cudaErrorInvalidValue, "asking for shared memory");
+  check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(bytes)),
+        "asking for shared memory");
+}
+
 // Allows launches of `kernel` as a cluster of `blocks` blocks with `shared_bytes` of dynamic shared
 // memory per block. Returns whether the device can run such a cluster. If an earlier call has set a
 // larger limit of shared memory, the larger limit remains.
 template <class Kernel>
 bool enable_cluster(Kernel* kernel, unsigned blocks, unsigned threads, size_t shared_bytes) {
+  if (imitates_old_gpu()) return false;
   const auto* function = reinterpret_cast<const void*>(kernel);
   const auto set = [&](cudaFuncAttribute attribute, int value) {
     const cudaError_t error = cudaFuncSetAttribute(function, attribute, value);

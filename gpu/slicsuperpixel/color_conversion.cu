@@ -255,9 +255,7 @@ bool allow_16_table_copies() {
   constexpr size_t kBytes = InterleavedTables<kManyCopies>::kBytes;
   const int max_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   if (kBytes > static_cast<size_t>(max_bytes)) return false;
-  check(cudaFuncSetAttribute(colors_kernel<kManyCopies, FourBytePixels>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
-        "asking for shared memory");
+  allow_shared_memory(colors_kernel<kManyCopies, FourBytePixels>, kBytes);
   return true;
 }
 

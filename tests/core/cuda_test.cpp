@@ -8,6 +8,7 @@
 #include "gpu/runtime/cuda_backend.hpp"
 #include "gpu/runtime/driver_function.hpp"
 #include "gpu/runtime/kernel_loading.hpp"
+#include "gpu/runtime/launch.hpp"
 #include "tests/pictures/backend_test.hpp"
 
 namespace regions {
@@ -30,6 +31,18 @@ TEST_F(CudaBackend, Description_FirstDevice_BeginsWithCuda0) {
   EXPECT_EQ(plain_->kind(), BackendKind::cuda);
   EXPECT_EQ(plain_->memory(), Memory::device);
   EXPECT_EQ(plain_->description().substr(0, 7), "cuda:0 ");
+}
+
+TEST_F(CudaBackend, DeviceAttribute_OldGpuImitated_HasLittleSharedMemoryAndNoClusters) {
+  const Backend::Entry entry(*plain_);
+  const auto most = [](cudaDeviceAttr attribute, int limit) {
+    int value = 0;
+    cudaDeviceGetAttribute(&value, attribute, current_device());
+    return imitates_old_gpu() ? std::min(value, limit) : value;
+  };
+  for (const auto& [attribute, limit] : {std::pair{cudaDevAttrClusterLaunch, 0},
+                                         {cudaDevAttrMaxSharedMemoryPerBlockOptin, 64 << 10}})
+    EXPECT_EQ(device_attribute(attribute), most(attribute, limit));
 }
 
 TEST_F(CudaBackend, MakeBackend_UnknownDeviceIndex_Throws) {

@@ -81,16 +81,21 @@ class Suite:
 
     # The parts, in the order they run.
 
-    def tests(self):
+    def tests(self, env=None):
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            done = list(pool.map(self.run_tests, self.pack["tests"]))
+            done = list(pool.map(lambda name: self.run_tests(name, env=env), self.pack["tests"]))
         for each in done:
             self.count_tests(*each)
 
-    def run_tests(self, name, only="*"):
+    def older(self):
+        """The tests with the code for compute capability 7.5, which the driver compiles for this GPU."""
+        cache = {"CUDA_CACHE_PATH": os.path.join(self.folder, "compiled"), "CUDA_CACHE_MAXSIZE": str(4 << 30)}
+        self.tests({**self.env, **cache, "CUDA_FORCE_PTX_JIT": "1", "REGIONS_OLD_GPU": "1"})
+
+    def run_tests(self, name, only="*", env=None):
         """(name, exit status, output) of a GoogleTest program."""
         return name, *self.call([self.program(name), "--gtest_brief=1", "--gtest_filter=" + only,
-                                 "--gtest_output=json:" + self.report(name)], name, 300)
+                                 "--gtest_output=json:" + self.report(name)], name, 300, env)
 
     def count_tests(self, name, status, text):
         if not os.path.exists(self.report(name)):
@@ -407,6 +412,6 @@ class Suite:
         measure.gpus(self.runner, self.programs(), clip)
 
 
-PARTS = ("tests", "sanitizer", "repeats", "whole", "superpixels", "volumes", "pipelines", "cuts",
+PARTS = ("tests", "older", "sanitizer", "repeats", "whole", "superpixels", "volumes", "pipelines", "cuts",
          "soak", "algorithms", "peers", "python", "cpu")
 CPU_PARTS = ("cpu",)  # measure the processor of the host

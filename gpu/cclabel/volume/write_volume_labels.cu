@@ -351,11 +351,7 @@ struct WriteLaunch {
     const size_t bytes = geometry.shared_bytes(volume);
     // Bytes of shared memory; a kernel must set an attribute to use more.
     constexpr size_t kDefaultLimit = 48 * 1024;
-    if (bytes > kDefaultLimit) {
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(bytes)),
-            "asking for shared memory");
-    }
+    if (bytes > kDefaultLimit) allow_shared_memory(kernel, bytes);
     launch_pdl(kernel, tile_grid(volume), Block::threads, bytes, stream, volume, geometry, writer);
   }
 };
