@@ -313,6 +313,11 @@ const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& result
   const bool has_structures = results.forms & kStructuresForm || count == 0;
   PooledStructures& pooled = pool.attach_to(buffer, has_structures ? count : 0);
   const std::span<StructurePtr> structures(pooled.regions.data(), has_structures ? count : 0);
+  if (count > 0) {
+    auto [rows, regions] = pool.acquire_rows(results);
+    pooled.rows = std::move(rows);
+    pooled.table = regions;
+  }
   const StandardMetas kinds = {(results.forms & kRoisForm) != 0,
                                (results.forms & kAnalyticsForm) != 0};
   write_structures(results, workers, structures, [&] {
@@ -334,11 +339,8 @@ const GstStructure* attach_regions(GstBuffer* buffer, const FrameResults& result
     gst_structure_take_value(structure, "regions", &array);
   }
   if (count > 0) {
-    auto [rows, regions] = pool.acquire_rows(results);
-    gst_structure_set(structure, "table", GST_TYPE_BUFFER, rows.get(), "table-columns",
+    gst_structure_set(structure, "table", GST_TYPE_BUFFER, pooled.rows.get(), "table-columns",
                       G_TYPE_STRING, table_format(results).columns.c_str(), nullptr);
-    pooled.rows = std::move(rows);
-    pooled.table = regions;
   }
   add_details(structure, results, pool);
   if (!scene_change.empty()) add_fact(structure, {kSceneChangeField, scene_change});

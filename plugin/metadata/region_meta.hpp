@@ -160,7 +160,7 @@ struct FrameResults : RegionResults {
   const char* algorithm = "";
   Size size;                        // picture size that all coordinates refer to
   int forms = kAllForms;            // bits of Forms
-  uint32_t total = 0;               // number of regions found; can be more than `regions`
+  uint32_t total = 0;               // number of regions found; `regions` may contain fewer
   std::span<const Border> borders;  // pairs of regions that touch
   std::span<const PixelRun> runs;
   bool runs_truncated = false;  // there were more runs than RegionDetails::runs

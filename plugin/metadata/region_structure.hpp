@@ -43,7 +43,7 @@ struct PooledStructures {
   std::vector<StructurePtr> regions;      // structures of the regions; elements may be null
   std::vector<ParametersPtr> parameters;  // unused parameters of regions of interest
   BufferPtr rows;  // the same regions as the field `table` of the metadata; null without regions
-  // The same regions, for downstream elements of this plugin. They belong to `rows`.
+  // The same regions, for downstream elements of this plugin. Valid as long as `rows`.
   std::span<const Region> table;
 };
 
@@ -72,7 +72,7 @@ class StructurePool : public std::enable_shared_from_this<StructurePool> {
     BufferPtr buffer;
     std::span<const Region> regions;  // copies, valid as long as the buffer
   };
-  // Copies the results, of which there must be at least one. The rows are computed when a reader
+  // Copies the results. They must contain at least one region. The rows are computed when a reader
   // first maps the buffer, because most frames have no such reader.
   PooledRows acquire_rows(const RegionResults& results);
 
