@@ -319,8 +319,8 @@ inline unsigned blocks_for(size_t count, size_t block) {
   return static_cast<unsigned>((count + block - 1) / block);
 }
 
-// Allows launches of `kernel` with `bytes` of dynamic shared memory per block. Throws DeviceError if
-// the current device has less.
+// Allows launches of `kernel` with `bytes` of dynamic shared memory per block. Throws DeviceError
+// if the current device has less.
 template <class Kernel>
 void allow_shared_memory(Kernel* kernel, size_t bytes) {
   const auto* function = reinterpret_cast<const void*>(kernel);
