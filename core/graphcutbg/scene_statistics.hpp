@@ -514,7 +514,7 @@ struct SceneMeasures {
 
 // Remembers the profiles in `watch`.
 inline SceneMeasures measures_of(const Survey& survey, SceneWatch& watch, const SurveyGrid& grid) {
-  SceneMeasures measures{medians_of(survey), camera_shift_of(survey.profiles, grid)};
+  SceneMeasures measures{medians_of(survey), camera_shift_of(survey.profiles, grid), {}};
   measures.bins = grid.bins(0) + grid.bins(1);
   for (int axis = 0; axis < Profiles::kAxes; ++axis) {
     const uint32_t* frame = survey.profiles.frame[axis];

@@ -219,17 +219,14 @@ __global__ void __launch_bounds__(TileBlock<kNeighbours>::threads, 1)
 template <int kNeighbours>
 bool ResidentSolver<kNeighbours>::reserve(Workspace& memory, const HaloBuffers& halos) {
   const int max_blocks = static_cast<int>(multiprocessors());
-  const int shared = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) -
-                     static_cast<int>(sizeof(typename ResidentCut<kNeighbours>::Shared));
-  const int bytes = static_cast<int>(sizeof(Tile<kNeighbours>));
-  const int warps = std::min(TileBlock<kNeighbours>::warps, shared / bytes);
+  const auto warps = static_cast<int>(
+      warps_with_tiles<kNeighbours>(resident_kernel<kNeighbours>, TileBlock<kNeighbours>::warps));
   if (halos.tiles() > warps * max_blocks) return false;
   halos_ = halos;
   halos_.reserve<kNeighbours>(memory);
   threads_ = warps * 32;
-  shared_bytes_ = static_cast<size_t>(warps) * bytes;
+  shared_bytes_ = static_cast<size_t>(warps) * sizeof(Tile<kNeighbours>);
   blocks_ = std::min(max_blocks, halos.tiles());
-  allow_shared_memory(resident_kernel<kNeighbours>, shared_bytes_);
   return true;
 }
 

@@ -8,6 +8,22 @@
 
 namespace regions::maxflow {
 
+// Returns the number of warps per block, at most `max_warps`, for a kernel that keeps one tile per
+// warp in dynamic shared memory. Allows launches with the memory of these tiles. A block has 64 KiB
+// on GPUs of compute capability 7.5 and 99 KiB on GPUs of 8.6 and 8.9.
+template <int kNeighbours, class Kernel>
+unsigned warps_with_tiles(Kernel* kernel, int max_warps) {
+  cudaFuncAttributes attributes = {};
+  check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)),
+        "asking about a kernel");
+  const auto bytes = static_cast<int>(sizeof(Tile<kNeighbours>));
+  const int shared = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) -
+                     static_cast<int>(attributes.sharedSizeBytes);
+  const int warps = std::min(max_warps, shared / bytes);
+  allow_shared_memory(kernel, static_cast<size_t>(warps) * bytes);
+  return static_cast<unsigned>(warps);
+}
+
 // The size of a launch.
 struct LaunchShape {
   unsigned blocks, threads;

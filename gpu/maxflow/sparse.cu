@@ -840,7 +840,10 @@ __global__ void __launch_bounds__(SparseBlock<kNeighbours>::max_threads,
   __shared__ GridBarrier::SharedWords plain_barrier_words;
   pdl_wait();
   auto* const next = reinterpret_cast<uint32_t*>(next_progress);
-  if (blockIdx.x == 0 && threadIdx.x < sizeof(Progress) / sizeof(uint32_t)) next[threadIdx.x] = 0;
+  if (blockIdx.x == 0) {
+    for (unsigned i = threadIdx.x; i < sizeof(Progress) / sizeof(uint32_t); i += blockDim.x)
+      next[i] = 0;
+  }
   auto& tile = reinterpret_cast<Tile<kNeighbours>*>(shared_tiles)[threadIdx.x / 32];
   if (!Cut(problem, store, tile, &shared).run())
     PlainPushRelabel(problem, arrays, &plain_barrier_words).run();
@@ -858,10 +861,9 @@ void SparseSolver<kNeighbours>::reserve(Workspace& memory, const HaloBuffers& ha
   memory.reserve(store_.state, tiles);
   memory.reserve(store_.lists, kWorklists * tiles);
   for (uint8_t*& has_no_flow : has_no_flow_) memory.reserve(has_no_flow, tiles);
-  static_assert(sizeof(Progress) / sizeof(uint32_t) <= 32 * Block::warps(0), "one word per thread");
   allow_shared_memory(load_kernel<kNeighbours>, LoadBlock<kNeighbours>::shared_bytes);
-  allow_shared_memory(worklist_kernel<kNeighbours>, Block::max_warps * sizeof(Tile<kNeighbours>));
-  const auto warps = static_cast<unsigned>(Block::warps(tiles));
+  const unsigned warps =
+      warps_with_tiles<kNeighbours>(worklist_kernel<kNeighbours>, Block::warps(tiles));
   LaunchShape shape{blocks_for(tiles, warps), 32 * warps, warps * sizeof(Tile<kNeighbours>)};
   // Without clusters, the only cut of a process uses all blocks that the device can run, because
   // no other kernel runs concurrently with a cooperative grid.
