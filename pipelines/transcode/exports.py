@@ -3,9 +3,9 @@ as a video (regions-transcode --labels). Each class receives frames through writ
 
 import csv
 import io
+import itertools
 import json
 
-import numpy
 from gstreamer import Gst, first_structure, picked, regions_table
 from standard_streams import why
 from transcode.profiles import suit_to_size
@@ -28,6 +28,8 @@ def rounded_column(name, values):
     """Rounds the numbers of one column, as rounded() does. Columns of integers are returned unchanged."""
     if not any(isinstance(value, float) for value in values):
         return values
+    import numpy  # only here, because most jobs write no tables and it takes as long to load as many frames
+
     numbers = numpy.round(numpy.array(values, float), DIGITS.get(name, OTHER_DIGITS)).tolist()  # None becomes NaN
     return [None if value is None else shortest(number) for value, number in zip(values, numbers)]
 
@@ -146,7 +148,7 @@ class Coco(Lines):
             written.add(label)
             mask = labels == label
             if mask.any():  # in a shared region, `area` and `box` belong to one track, not to the whole region
-                area, box = int(numpy.count_nonzero(mask)), box_of(mask)
+                area, box = int(mask.sum()), box_of(mask)
             self.annotations.append({
                 "id": len(self.annotations) + 1, "image_id": number + 1, "category_id": 1, "iscrowd": 1,
                 "area": area, "bbox": box,
@@ -175,15 +177,15 @@ class Coco(Lines):
 
 def box_of(mask):
     """Returns x, y, width and height of the bounding box of a mask."""
-    sides = [numpy.flatnonzero(mask.any(axis)) for axis in (0, 1)]
+    sides = [mask.any(axis).nonzero()[0] for axis in (0, 1)]
     return [int(side[0]) for side in sides] + [int(side[-1] - side[0]) + 1 for side in sides]
 
 
 def runs_of(mask):
     """Returns the run lengths of a mask, column by column: pixels outside, inside, outside, and so on alternately."""
     pixels = mask.T.ravel()
-    changes = numpy.flatnonzero(pixels[1:] != pixels[:-1]) + 1
-    runs = numpy.diff(numpy.concatenate(([0], changes, [pixels.size]))).tolist()
+    changes = (pixels[1:] != pixels[:-1]).nonzero()[0] + 1
+    runs = [end - start for start, end in itertools.pairwise([0, *changes.tolist(), pixels.size])]
     return [0, *runs] if pixels[0] else runs
 
 
@@ -213,15 +215,23 @@ class LabelVideo:
         most = labels.max(initial=0)
         if most > 65535:
             raise SidecarProblem(f"frame {number} has the label {most}: a 16-bit label video requires labels up to 65535")
-        row = numpy.zeros((height, (width + 1) // 2 * 2), numpy.uint16)  # GStreamer's row size is a multiple of 4 bytes
-        row[:, :width] = labels
-        out = Gst.Buffer.new_wrapped(row.tobytes())
+        out = Gst.Buffer.new_wrapped(rows_of_16_bits(labels))
         out.pts, out.duration = time, buffer.duration
         if self.source.emit("push-buffer", out) == Gst.FlowReturn.ERROR:
             raise SidecarProblem(f"frame {number} cannot be written to the label video: its encoder has stopped")
 
     def close(self):
         self.source.emit("end-of-stream")
+
+
+def rows_of_16_bits(labels):
+    """The bytes of a picture GRAY16_LE. GStreamer's row size is a multiple of 4 bytes."""
+    import numpy
+
+    height, width = labels.shape
+    rows = numpy.zeros((height, (width + 1) // 2 * 2), numpy.uint16)
+    rows[:, :width] = labels
+    return rows.tobytes()
 
 
 def label_map(buffer, number):
@@ -232,6 +242,8 @@ def label_map(buffer, number):
     if not structure or not structure.has_field("labels"):
         raise SidecarProblem(f"frame {number} has no label map: add an element to the filter that attaches one, such as"
                              " cclabel")
+    import numpy
+
     kind = numpy.uint8 if structure.get_value("labels-format") == "GRAY8" else numpy.uint32
     labels = structure.get_value("labels")
     of = "labels-" if structure.has_field("labels-width") else ""  # set if the picture was scaled after labelling

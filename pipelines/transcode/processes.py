@@ -1,76 +1,15 @@
-"""Runs each job in its own process, so that a decoder that crashes ends nothing else. A further process, the starter, starts
-the jobs by fork: it loads the modules and plugins that all jobs need once, because loading takes longer than many segments
-do. No thread and no driver may be started before the fork: they would not survive it.
-"""
+"""Runs each job in its own process, so that a decoder that crashes ends nothing else. The starter starts the processes."""
 
 import asyncio
 import contextlib
-import ctypes
-import gc
 import json
 import os
-import runpy
-import select
 import signal
 import socket
-import subprocess
-import sys
+
+from transcode.starter import Starter
 
 JOB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run_job.py")
-PR_SET_NAME = 15  # prctl(2)
-PLUGINS = "coreelements", "app", "videoconvertscale", "videofilter", "x264", "isomp4", "videoparsersbad"
-PLAIN = "without-gstreamer"  # argument of the starter
-
-
-class Starter:
-    """The process that starts jobs (see serve()). It is started again if it has died or the environment has changed: a
-    cluster assigns GPUs through the environment."""
-
-    known = None
-
-    def __init__(self, wrapper):
-        self.like = tuple(wrapper), dict(os.environ)
-        self.requests, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with other:
-            # In its own process group, so that Ctrl-C reaches this program only, which ends the jobs.
-            self.process = subprocess.Popen([*wrapper, sys.executable, os.path.abspath(__file__)], stdin=other,
-                                            process_group=0, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
-
-    @classmethod
-    def current(cls, wrapper):
-        """Returns the starter whose jobs run inside a wrapper's command line."""
-        if cls.known and (cls.known.has_ended() or cls.known.like != (tuple(wrapper), dict(os.environ))):
-            cls.known.forget()
-        cls.known = cls.known or cls(wrapper)
-        return cls.known
-
-    def forget(self):
-        """Later jobs get another starter."""
-        if Starter.known is self:
-            Starter.known = None
-            self.requests.close()
-
-    def has_ended(self):
-        """Whether the starter has ended. Its socket closes before its process can be waited for. Sockets of its jobs can
-        close earlier: see run()."""
-        try:
-            return not self.requests.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return self.process.poll() is not None
-        except ConnectionError:
-            return True
-
-    def start(self, words, channel):
-        """Starts a program, with the number of `channel` as its first argument, then the rest of `words`. Returns the
-        Process."""
-        reader, stdin = os.pipe()
-        heard, told = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with os.fdopen(reader, "rb"), told, os.fdopen(os.memfd_create("words"), "w") as written:
-            json.dump(words, written)
-            written.flush()
-            with contextlib.suppress(ConnectionError):  # the starter has just died: the job has ended, too
-                socket.send_fds(self.requests, [b"job"], [reader, channel, told.fileno(), written.fileno()])
-        return Process(heard, stdin)
 
 
 class Process:
@@ -124,7 +63,7 @@ async def run(kind, settings, hear, begun=lambda process: None, wrapper=()):
     reader, writer = os.pipe()
     try:
         starter = Starter.current(wrapper)
-        process = starter.start([JOB, kind, json.dumps(settings)], writer)
+        process = Process(*starter.start([JOB, kind, json.dumps(settings)], writer))
     finally:
         os.close(writer)
     with contextlib.closing(process), os.fdopen(reader, "rb") as channel:
@@ -152,94 +91,3 @@ async def run(kind, settings, hear, begun=lambda process: None, wrapper=()):
         return f"the job was ended by {signal.Signals(-status).name}" if status else (
             "the job ended because the process that started it ended")
     return problem or (f"the job ended with status {status}" if status else None)
-
-
-def load_modules():
-    """Imports the modules of jobs, and GStreamer's plugins that most jobs use. A job reports a missing module itself."""
-    with contextlib.suppress(ImportError, ValueError, SystemExit):
-        import gi
-
-        gi.require_version("Gst", "1.0")
-        import av  # noqa: F401
-        from gi.repository import GLib, Gst  # noqa: F401
-
-        if sys.argv[1:] == [PLAIN]:
-            return
-        from transcode import job, segments  # noqa: F401
-
-        for name in PLUGINS:
-            if plugin := Gst.Registry.get().find_plugin(name):
-                plugin.load()
-
-
-def has_driver():
-    """Whether this process has loaded CUDA's driver. GStreamer loads all plugins when it updates its registry, normally in
-    another process."""
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-        return "/libcuda.so" in maps.read()
-
-
-def serve(requests):
-    """Starts a job for each request on the socket `requests`. A request has four file descriptors: the job's standard
-    input, its channel, a socket for reports about the process, and a file of words, [PROGRAM, …] as JSON. The job gets the
-    channel's number as its first argument. The reports are the process id with a file descriptor of the process, and
-    later its status as waitpid returns it. The starter ends when the socket is closed and all jobs have ended.
-
-    Returns a job's words in the job's process, and None in the starter, at its end."""
-    ended, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    reports = {}  # by process id, the socket that gets its status
-    asked = True
-    while asked or reports:
-        ready, _, _ = select.select([requests, ended] if asked else [ended], [], [])
-        if ended in ready:
-            os.read(ended, 2**16)
-            for process in list(reports):
-                number, status = os.waitpid(process, os.WNOHANG)
-                if number:
-                    with reports.pop(process) as heard, contextlib.suppress(OSError):
-                        heard.send(str(status).encode())
-        if requests not in ready:
-            continue
-        asked, given, _, _ = socket.recv_fds(requests, 8, 4)
-        if not asked:
-            continue
-        heard = socket.socket(fileno=given[2])
-        process = os.fork()
-        if not process:
-            for other in (requests, heard, *reports.values()):
-                other.close()
-            os.close(ended)
-            signal.set_wakeup_fd(-1)
-            os.close(wake)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            os.setpgid(0, 0)
-            os.dup2(given[0], 0)
-            os.close(given[0])
-            with os.fdopen(given[3]) as written:
-                written.seek(0)
-                program, *words = json.load(written)
-            return [program, str(given[1]), *words]
-        reports[process] = heard
-        with contextlib.suppress(OSError):  # the program that sent the request may have ended
-            socket.send_fds(heard, [str(process).encode()], [held := os.pidfd_open(process)])
-            os.close(held)
-        for number in (*given[:2], given[3]):
-            os.close(number)
-    return None
-
-
-if __name__ == "__main__":
-    asking = socket.socket(fileno=os.dup(0))
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.path.insert(0, os.path.dirname(os.path.dirname(JOB)))
-    load_modules()
-    if has_driver() and PLAIN not in sys.argv:
-        os.dup2(asking.fileno(), 0)
-        os.execv(sys.executable, [sys.executable, *sys.argv, PLAIN])
-    gc.freeze()  # otherwise the first garbage collection of a job copies all pages that it shares with this process
-    if words := serve(asking):
-        sys.argv = words
-        ctypes.CDLL(None).prctl(PR_SET_NAME, f"regions-{words[2]}".encode())
-        runpy.run_path(words[0], run_name="__main__")

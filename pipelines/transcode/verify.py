@@ -3,9 +3,11 @@ announces can be read and decoded. notes() compares a finished file with its inp
 tag that the file lost becomes a note."""
 
 import contextlib
+import gc
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import tempfile
@@ -36,26 +38,43 @@ EQUAL_MATRICES = {5: 6}  # two names of one matrix
 LIGHT = ("Mastering display metadata", "Content light level metadata")
 # FFmpeg's format framecrc states the flags of packets that are not just key frames.
 FLAGS, KEY, HIDDEN = re.compile(r", F=0x([0-9A-F]+)"), 1, 4
+EMPTY = "# empty\n"  # a packet without data, in the lists of write_packets()
 
 
 class PacketCount:
-    """Lists the packets of a stream by ffprobe while the file is transcoded."""
+    """Lists the packets of a stream in another process while the file is transcoded. The process is a fork of the job, because
+    ffprobe needs 0.1 s to load FFmpeg's libraries. FFmpeg's messages about damage are read from its standard error."""
 
-    def __init__(self, path, stream, *options):
+    def __init__(self, path, stream, **options):
         self.lines, self.errors = (tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") for _ in range(2))
-        self.process = subprocess.Popen(
-            ["ffprobe", "-v", "error", *options, "-select_streams", str(stream), "-show_entries",
-             "packet=size,flags", "-of", "csv=p=0", input_of(path)], stdout=self.lines, stderr=self.errors, **QUIET)
+        self.process = os.fork()
+        if not self.process:
+            try:
+                self.list_packets(path, stream, options)
+            finally:
+                os._exit(0)
+
+    def list_packets(self, path, stream, options):
+        """Runs in the process. Objects of other threads must not be freed here, because only one thread survives a fork."""
+        gc.disable()
+        signal.set_wakeup_fd(-1)
+        for number, to in ((os.open(os.devnull, os.O_RDWR), 0), (self.lines.fileno(), 1), (self.errors.fileno(), 2)):
+            os.dup2(number, to)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        av.logging.restore_default_callback()
+        getattr(av.logging, "set_libav_level", av.logging.set_level)(av.logging.ERROR)  # PyAV 11 and later, and before
+        write_packets(path, stream, 1, options)
 
     def result(self):
-        """Waits for ffprobe. Returns how many packets there are, and how many of them are shown from the first key frame on.
+        """Waits for the process. Returns how many packets there are, and how many of them are shown from the first key frame on.
         An edit list hides packets; empty packets repeat a picture."""
-        self.process.wait()
-        self.lines.seek(0)
-        packets = [line.rstrip("\n").split(",") for line in self.lines if "," in line]
-        keys = [number for number, packet in enumerate(packets) if "K" in packet[1]]
-        shown = [packet for packet in packets[keys[0] if keys else 0:] if packet[0] != "0" and "D" not in packet[1]]
-        return len(packets), len(shown)
+        self.wait()
+        return counts_in(self.lines)
+
+    def wait(self):
+        if self.process:
+            os.waitpid(self.process, 0)
+            self.process = None
 
     def damage(self, container):
         """The first error that the container's reader printed, after result(); None without errors."""
@@ -64,28 +83,47 @@ class PacketCount:
         return next(said, None)
 
     def close(self):
-        self.process.kill()
-        self.process.wait()
+        if self.process:
+            os.kill(self.process, signal.SIGKILL)
+            self.wait()
         self.lines.close()
         self.errors.close()
+
+
+def write_packets(path, stream, descriptor, options=None):
+    """Writes a line per packet of a stream to a file descriptor: FFmpeg's format framecrc, because PyAV 10 lacks flags."""
+    with contextlib.suppress(*FILE_ERRORS), av.open(input_of(path), options=options, metadata_errors="replace") as file:
+        empty = 0
+        name = f"/proc/self/fd/{descriptor}"
+        with av.open(name, "w", format="framecrc") as listed:
+            copy = copied_stream(listed, file.streams[stream])
+            for number, packet in enumerate(file.demux(file.streams[stream])):
+                if packet.size:
+                    packet.pts = packet.dts = number
+                    packet.stream = copy
+                    listed.mux(packet)
+                else:
+                    empty += packet.dts is not None  # the last packet says that the file has ended
+        with open(name, "a", encoding="utf-8") as lines:
+            lines.writelines([EMPTY] * empty)
+
+
+def counts_in(lines):
+    """The numbers of packets, and of shown packets from the first key frame on, in a file of write_packets()."""
+    lines.seek(0)
+    rows = [row for row in lines if not row.startswith("#") or row == EMPTY]
+    stated = [FLAGS.search(row) for row in rows if row != EMPTY]
+    flags = [int(each[1], 16) if each else KEY for each in stated]
+    begin = next((number for number, flag in enumerate(flags) if flag & KEY), 0)
+    return len(rows), sum(not flag & HIDDEN for flag in flags[begin:])
 
 
 def written_frames(path):
     """How many frames of the picture a finished file shows, without the packets that its edit list hides. This process reads
     the file, because ffprobe needs 0.1 s to load FFmpeg's libraries."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as lines:
-        with contextlib.suppress(*FILE_ERRORS), av.open("file:" + path, metadata_errors="replace") as file:
-            # FFmpeg's format framecrc writes a line per packet, with flags that PyAV 10 lacks.
-            with av.open(f"/proc/self/fd/{lines.fileno()}", "w", format="framecrc") as listed:
-                copy = copied_stream(listed, file.streams[0])
-                for number, packet in enumerate(each for each in file.demux(file.streams[0]) if each.size):
-                    packet.pts = packet.dts = number
-                    packet.stream = copy
-                    listed.mux(packet)
-        stated = [FLAGS.search(row) for row in lines if not row.startswith("#")]
-    flags = [int(each[1], 16) if each else KEY for each in stated]
-    begin = next((number for number, flag in enumerate(flags) if flag & KEY), 0)
-    return sum(not flag & HIDDEN for flag in flags[begin:])
+        write_packets(path, 0, lines.fileno())
+        return counts_in(lines)[1]
 
 
 def lack(source, decoder, end, packets):
@@ -117,7 +155,7 @@ def holds_all(source, form, counted, found):
         sizes = chunks_of(source.path, source.picture["index"])
         return bool(sizes) and found >= sum(size > 0 for size in sizes)
     if form == MP4:  # an edit list can leave packets out
-        count = PacketCount(source.path, source.picture["index"], "-ignore_editlist", "1")
+        count = PacketCount(source.path, source.picture["index"], ignore_editlist="1")
         try:
             return count.result()[0] >= counted
         finally:

@@ -28,7 +28,7 @@ sys.path.insert(0, str(media.ROOT / "pipelines"))
 os.environ["REGIONS_ENVIRONMENT"] = "1"  # the plugin is in the path that the test was given
 import gstreamer  # noqa: E402  (after the path)
 import objects  # noqa: E402
-from transcode import command, job, probe, processes, profiles, run_job, scheduling  # noqa: E402
+from transcode import command, command_line, job, probe, processes, profiles, run_job, scheduling  # noqa: E402
 
 PROGRAM = media.ROOT / "pipelines" / "transcode" / "regions-transcode"
 Said = collections.namedtuple("Said", "status out err")
@@ -289,7 +289,7 @@ class TranscodeCase(Case):
             return self.run_program(*words, status=status, **options)
         with (unittest.mock.patch.object(processes, "run", run_here),
               unittest.mock.patch.object(scheduling, "cuda_devices", lambda: 0)):
-            said = called(lambda: command.main(command.parse([text_of(word) for word in words])))
+            said = called(lambda: command.main(command_line.parse([text_of(word) for word in words])))
         if said.status != status:
             raise AssertionError(f"{words} ended with {said.status}, not {status}\n{said.out}{said.err}")
         return said.out + said.err
@@ -303,7 +303,7 @@ class TranscodeCase(Case):
 
     def status(self, status):
         """The output of --status, which ends with an exit status."""
-        said = called(lambda: command.main(command.parse(["-o", str(self.out), "--status"])))
+        said = called(lambda: command.main(command_line.parse(["-o", str(self.out), "--status"])))
         self.assertEqual(said.status, status, said.out + said.err)
         return said.out + said.err
 
@@ -387,7 +387,7 @@ class StandInCase(Case):
         return [self.input(name) for name in names]
 
     def parsed(self, *arguments):
-        return command.parse([*map(str, arguments), "-o", str(self.out), "--filter", UNTOUCHED])
+        return command_line.parse([*map(str, arguments), "-o", str(self.out), "--filter", UNTOUCHED])
 
     def ran(self, *arguments):
         return called(command.main, self.parsed(*arguments))

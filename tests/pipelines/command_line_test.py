@@ -12,20 +12,20 @@ import media
 from cases import PROGRAM, UNTOUCHED, StandInCase, called, main
 import files  # after cases, which sets the path
 import filters
-from transcode import command, manifest, scheduling
+from transcode import command, command_line, manifest, scheduling
 
 
 class CommandLine(StandInCase):
     def test_command_line_when_invalid_exits_with_2(self):
-        self.assertEqual(command.parse(["a", "--out", "b", "--filter", "c", "--jobs", "4"]).jobs, 4)
-        said = called(command.parse, ["--help"])
+        self.assertEqual(command_line.parse(["a", "--out", "b", "--filter", "c", "--jobs", "4"]).jobs, 4)
+        said = called(command_line.parse, ["--help"])
         self.assertEqual(said.status, 0)
         for words in ("usage: regions-transcode", "default: mp4", "Takes videos through a filter of GStreamer elements"):
             self.assertIn(words, " ".join(said.out.split()))
         for arguments in ([], ["a"], ["a", "-o", "b"], ["a", "--filter", "b"],
                           ["a", "-o", "b", "--filter", "c", "--profile", "avi"],
                           ["a", "-o", "b", "--filter", "c", "-j", "many"]):
-            self.assertEqual(called(command.parse, arguments).status, 2)
+            self.assertEqual(called(command_line.parse, arguments).status, 2)
 
     def test_output_names_begin_with_the_input_name_and_end_with_their_format(self):
         options = self.parsed("x", "--json", "--labels", "--profile", "webm")

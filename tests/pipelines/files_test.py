@@ -15,7 +15,7 @@ import media
 from cases import UNTOUCHED, Case, Said, called, main, program, run_here
 import files  # after cases, which sets the path
 import objects
-from transcode import command, processes
+from transcode import command, command_line, processes
 
 
 class Files(Case):
@@ -170,7 +170,7 @@ def quickstart(source, out):
 def transcode(source, out):
     words = ["--json", "--labels", "--filter", UNTOUCHED, "--out=" + os.fsdecode(out), "--", os.fsdecode(source)]
     with unittest.mock.patch.object(processes, "run", run_here):  # a process of jobs would stay in the first folder
-        return called(lambda: command.main(command.parse(words)))
+        return called(lambda: command.main(command_line.parse(words)))
 
 
 def embedded(source):

@@ -8,7 +8,7 @@ import unittest.mock
 
 import media
 from cases import KEYS, SMALL, UNTOUCHED, TranscodeCase, called, main, run_here
-from transcode import command, processes  # after cases, which sets the path
+from transcode import command, command_line, processes  # after cases, which sets the path
 
 
 OUTPUTS = ("--json", "--labels", "--export", "csv", "--export", "coco-rle", "--export", "mot")
@@ -28,7 +28,7 @@ class OutputFolder(TranscodeCase):
         """Runs the program in this process. Returns its exit status and its output."""
         words = [str(self.source), "-o", str(self.out), "--filter", TRACKED, *OUTPUTS, *arguments]
         with unittest.mock.patch.object(processes, "run", run_here):
-            said = called(lambda: command.main(command.parse(words)))
+            said = called(lambda: command.main(command_line.parse(words)))
         self.assertNotIn("Traceback", said.err)
         self.assertIn(said.status, (0, 1, 2), said.err)
         return said.status, said.out + said.err

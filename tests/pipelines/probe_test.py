@@ -2,6 +2,8 @@
 """How ffprobe and ffmpeg are called, and how their answers are read (transcode/probe.py, encode.py). Programs that record
 their command line replace both."""
 
+import contextlib
+import io
 import json
 import os
 import unittest.mock
@@ -115,24 +117,50 @@ class Probe(Tools):
         self.assertEqual(self.input(gray, frame={"color_range": "tv"}).colorimetry("GRAY8", 720), "2:4:0:0")
         self.assertEqual(self.input(PICTURE | {"pix_fmt": "yuvj420p"}).iso_colors("I420", 10, guess=False), (2, 2, 2, True))
 
-    def test_packet_count_leaves_out_hidden_and_empty_packets(self):
-        """Packets before the first key frame, hidden packets and empty packets are not shown."""
-        self.tool("ffprobe", "5,__\n10,K_\n0,__\n12,_D\n\n8,__,x\n8,K__\n", "[h264 @ 0x1] odd\n[avi @ 0x2] bad\n")
-        packets = verify.PacketCount("in", 3)
-        self.assertEqual((packets.result(), packets.damage("avi"), packets.damage("mov")), ((6, 3), "bad", None))
-        packets.close()
-        self.assertIn("3", self.called())
 
-
-class WrittenFrames(Case):
+class PacketsOfAFile(Case):
     def copy(self, name, clip, *options):
         media.run("ffmpeg", "-v", "error", *options, "-i", clip, "-c", "copy", self.folder / name)
         return str(self.folder / name)
 
-    def test_written_frames_leave_out_hidden_packets_and_those_before_the_first_key_frame(self):
+    def counted(self, path, container, **options):
+        """The counts of packets, and the first error."""
+        with contextlib.closing(verify.PacketCount(str(path), 0, **options)) as packets:
+            return packets.result(), packets.damage(container)
+
+    def test_counts_leave_out_hidden_packets_empty_packets_and_those_before_the_first_key_frame(self):
+        rows = "0, 0, 0, 1, 5, 0x1, F=0x0\n", "0, 1, 1, 1, 10, 0x1\n", verify.EMPTY, "0, 3, 3, 1, 12, 0x1, F=0x4\n"
+        self.assertEqual(verify.counts_in(io.StringIO("#tb 0: 1/25\n" + "".join(rows) + "0, 4, 4, 1, 8, 0x1\n")), (5, 2))
+        self.assertEqual(verify.counts_in(io.StringIO("0, 0, 0, 1, 5, 0x1, F=0x0\n" + verify.EMPTY)), (2, 1))
+
+    def test_packets_that_an_edit_list_hides_are_not_shown(self):
         clip = self.clip("full.mp4", PLAIN, "-pix_fmt", "yuv420p", "-g", "5", "-bf", "0")
-        self.assertEqual(verify.written_frames(str(clip)), 10)
-        self.assertEqual(verify.written_frames(self.copy("hidden.mp4", clip, "-ss", "0.28")), 3)
+        hidden = self.copy("hidden.mp4", clip, "-ss", "0.28")
+        self.assertEqual(self.counted(clip, verify.MP4), ((10, 10), None))
+        self.assertEqual(self.counted(hidden, verify.MP4), ((5, 3), None))
+        self.assertEqual([verify.written_frames(path) for path in (str(clip), hidden)], [10, 3])
+
+    def test_packet_count_of_every_container_equals_that_of_ffprobe(self):
+        clip = self.clip("full.mp4", PLAIN, "-pix_fmt", "yuv420p", "-g", "5")
+        for name in ("a.mkv", "a.avi", "a.ts", "a.flv", "a.mov", "a 50%d.mp4"):
+            path = self.copy(name, clip)
+            listed = media.run("ffprobe", "-v", "error", "-select_streams", "0", "-show_entries", "packet=size", "-of",
+                               "csv=p=0", "file:" + path)
+            self.assertEqual(self.counted(path, "")[0], (len(listed.split()),) * 2, name)
+
+    def test_error_of_the_container_is_the_damage(self):
+        path = self.folder / "cut.mp4"
+        path.write_bytes(self.clip("full.mp4", PLAIN, "-pix_fmt", "yuv420p").read_bytes()[:40])
+        self.assertEqual(self.counted(path, verify.MP4), ((0, 0), "moov atom not found"))
+        self.assertEqual(self.counted(path, "avi"), ((0, 0), None))
+
+    def test_packet_count_that_is_closed_early_leaves_no_process(self):
+        packets = verify.PacketCount(str(self.clip("full.mp4", PLAIN, "-pix_fmt", "yuv420p")), 0)
+        number = packets.process
+        packets.close()
+        self.assertRaises(ProcessLookupError, os.kill, number, 0)
+
+    def test_packets_before_the_first_key_frame_are_not_shown(self):
         clip = self.clip("full.ts", PLAIN, "-pix_fmt", "yuv420p", "-c:v", "mpeg2video", "-g", "5", "-bf", "0")
         media.run("ffmpeg", "-v", "error", "-i", clip, "-c", "copy", "-copyinkf", "-bsf:v", r"noise=amount=0:drop=lt(n\,2)",
                   self.folder / "late.ts")

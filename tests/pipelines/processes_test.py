@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Jobs as processes and the starter that forks them (transcode/processes.py)."""
+"""Jobs as processes and the starter that forks them (transcode/processes.py, starter.py)."""
 
 import asyncio
 import os
@@ -134,7 +134,7 @@ class Jobs(unittest.TestCase):
         channel = os.open(os.devnull, os.O_WRONLY)
         self.addCleanup(os.close, channel)
         for _ in range(3):
-            process = starter.start([processes.JOB, "file", "{}"], channel)
+            process = processes.Process(*starter.start([processes.JOB, "file", "{}"], channel))
             self.addCleanup(process.close)
             starter.process.wait()
             asyncio.run(process.begun())

@@ -12,7 +12,7 @@ import unittest.mock
 import cases
 from inspection import Inspection, decode_together
 from output_check import output_faults, refusal_faults
-from transcode import command, job, probe, processes, scheduling, segments, verify  # after cases, which sets the path
+from transcode import command, command_line, job, probe, processes, scheduling, segments, verify  # after cases, which sets the path
 from transcode.profiles import PROFILES
 
 SECONDS = 0.35  # of segments
@@ -88,7 +88,7 @@ class TranscodingCase(cases.Case):
         began, self.notes = time.monotonic(), []
         folder = self.out / str(time.monotonic_ns())
         words = [str(clip.path), "-o", str(folder), "--filter", "identity", "--profile", profile, *options]
-        said = cases.called(command.main, command.parse(words))
+        said = cases.called(command.main, command_line.parse(words))
         problem = "\n".join(line for line in said.err.splitlines() if line.startswith("regions-transcode: "))
         video = folder / (clip.path.stem + PROFILES[profile].suffix)
         is_late = time.monotonic() - began > SLOW
