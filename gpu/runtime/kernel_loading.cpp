@@ -42,6 +42,7 @@ std::vector<CUfunction> all_kernels() {
 }  // namespace
 
 bool has_machine_code() {
+  if (imitates_old_gpu()) return false;
   const int capability = device_attribute(cudaDevAttrComputeCapabilityMajor) * 10 +
                          device_attribute(cudaDevAttrComputeCapabilityMinor);
   return is_binary_compatible(capability, {REGIONS_ARCHITECTURES});

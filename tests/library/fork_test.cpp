@@ -13,7 +13,7 @@
 namespace regions::test {
 namespace {
 
-constexpr unsigned kTimeout = 20;  // seconds
+constexpr unsigned kTimeout = 60;  // seconds
 
 // The name of the first check that fails in the child; empty if all hold.
 class Checks {

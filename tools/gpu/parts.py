@@ -95,7 +95,7 @@ class Suite:
     def run_tests(self, name, only="*", env=None):
         """(name, exit status, output) of a GoogleTest program."""
         return name, *self.call([self.program(name), "--gtest_brief=1", "--gtest_filter=" + only,
-                                 "--gtest_output=json:" + self.report(name)], name, 300, env)
+                                 "--gtest_output=json:" + self.report(name)], name, 400 if env else 300, env)
 
     def count_tests(self, name, status, text):
         if not os.path.exists(self.report(name)):
