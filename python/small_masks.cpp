@@ -1,5 +1,6 @@
-// Labels masks of at most 64x64 elements. A row is one word of bits. The algorithm for pictures
-// prepares memory and threads for each call, which takes longer than labelling a small mask.
+// Labels masks of at most 64x64 elements, and measures their regions. A row is one word of bits.
+// The algorithm for pictures prepares memory and threads for each call, which takes longer than
+// labelling a small mask.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -18,8 +19,9 @@ constexpr int kMaxSide = kWordBits;       // maximum length of both axes
 using Rows = std::array<Word, kMaxSide>;  // bit x of word y is element x of row y
 
 // Sets bit x of each row to whether its byte x is not 0. Rows have `count` bytes and are `pitch`
-// bytes apart. Returns false unless all bytes that are not 0 have the same value.
-bool read_rows(const uint8_t* data, ptrdiff_t pitch, int rows, int count, Rows& bits) {
+// bytes apart. Returns the value of the bytes that are not 0, or nothing if they differ.
+std::optional<uint8_t> read_rows(const uint8_t* data, ptrdiff_t pitch, int rows, int count,
+                                 Rows& bits) {
   constexpr uint64_t kLow = 0x0101010101010101, kHigh = 0x8080808080808080;
   uint64_t value = 0;  // the value of the foreground in each byte; 0: none yet
   for (int y = 0; y < rows; ++y, data += pitch) {
@@ -31,13 +33,13 @@ bool read_rows(const uint8_t* data, ptrdiff_t pitch, int rows, int count, Rows& 
       const uint64_t marks = (((bytes & ~kHigh) + ~kHigh) | bytes) & kHigh;
       if (marks == 0) continue;
       if (value == 0) value = kLow * (bytes >> (lowest_bit(marks) - 7) & 255);
-      if (((marks >> 7) * 255 & value) != bytes) return false;
+      if (((marks >> 7) * 255 & value) != bytes) return {};
       constexpr uint64_t kGather = 0x0102040810204080;  // moves bit 8 k to bit 56 + k
       row |= ((marks >> 7) * kGather >> 56) << x;
     }
     bits[static_cast<size_t>(y)] = row;
   }
-  return true;
+  return static_cast<uint8_t>(value & 255);
 }
 
 // Transposes 64x64 bits: swaps blocks of 32x32 bits, then of 16x16 bits, and so on (Warren,
@@ -52,6 +54,13 @@ void transpose(Rows& bits) {
     }
   }
 }
+
+// A row of the table of regions, as fill_table() writes it.
+struct TableRow {
+  int64_t label, area;
+  int32_t begin_y, begin_x, end_y, end_x;  // the bounding box; ends are exclusive
+  double center_y, center_x, mean;
+};
 
 // The runs of a mask and a union-find forest of them. A root is the first run of its region.
 class SmallForest {
@@ -96,6 +105,38 @@ class SmallForest {
     }
   }
 
+  // Writes the TableRow of each region to `table`, after number_regions(). `value` is the value of
+  // all elements.
+  void measure(int regions, double value, std::byte* table) const {
+    struct Sums {
+      int area = 0, y = 0, x = 0, begin_y = kMaxSide, begin_x = kMaxSide, end_y = 0, end_x = 0;
+    };
+    std::array<Sums, kMaxRuns> sums;
+    std::fill_n(sums.begin(), regions, Sums{});
+    for (int y = 0; y < rows_; ++y) {
+      const size_t end = first_run_[static_cast<size_t>(y) + 1];
+      for (size_t run = first_run_[static_cast<size_t>(y)]; run < end; ++run) {
+        Sums& region = sums[parent_[run] - size_t{1}];
+        const int first = begin_[run], last = end_[run] - 1, count = last + 1 - first;
+        region.area += count;
+        region.y += y * count;
+        region.x += (first + last) * count / 2;
+        region.begin_y = std::min(region.begin_y, y);
+        region.begin_x = std::min(region.begin_x, first);
+        region.end_y = y + 1;
+        region.end_x = std::max(region.end_x, last + 1);
+      }
+    }
+    for (int k = 0; k < regions; ++k) {
+      const Sums& region = sums[static_cast<size_t>(k)];
+      const double area = region.area;
+      const TableRow row{k + 1,           region.area,     region.begin_y,
+                         region.begin_x,  region.end_y,    region.end_x,
+                         region.y / area, region.x / area, value};
+      std::memcpy(table + static_cast<size_t>(k) * sizeof row, &row, sizeof row);
+    }
+  }
+
  private:
   static constexpr size_t kMaxRuns = kMaxSide * kMaxSide / 2;
 
@@ -132,9 +173,10 @@ class SmallForest {
 // Labels the elements of a picture that are not 0, if all of them have the same value. Returns the
 // number of regions, or nothing for other pictures. Elements have one byte. The elements of each
 // row or of each column are contiguous. `labels` has the strides of a contiguous picture or of its
-// transpose, and all its elements are 0.
+// transpose, and all its elements are 0. If there is a `table`, it receives the rows of all
+// regions.
 std::optional<int> label_small_mask(const AnyArray& image, const nb::ndarray<int32_t>& labels,
-                                    int connectivity) {
+                                    int connectivity, std::optional<nb::bytearray> table) {
   expects(
       image.ndim() == 2 && labels.ndim() == 2 && image.shape(0) == labels.shape(0) &&
           image.shape(1) == labels.shape(1) &&
@@ -143,23 +185,32 @@ std::optional<int> label_small_mask(const AnyArray& image, const nb::ndarray<int
       "a small mask must have two axes of at most 64 elements of one byte, and labels its shape");
   const auto rows = static_cast<int>(image.shape(0)), columns = static_cast<int>(image.shape(1));
   const auto* data = static_cast<const uint8_t*>(image.data());
+  const bool has_rows = image.stride(1) == 1 || columns == 1;
+  expects(has_rows || image.stride(0) == 1 || rows == 1, "the rows or columns must be contiguous");
   Rows bits;
-  if (image.stride(1) == 1 || columns == 1) {
-    if (!read_rows(data, image.stride(0), rows, columns, bits)) return {};
-  } else {
-    expects(image.stride(0) == 1 || rows == 1, "the rows or columns must be contiguous");
-    bits.fill(0);
-    if (!read_rows(data, image.stride(1), columns, rows, bits)) return {};
-    transpose(bits);
-  }
+  if (!has_rows) bits.fill(0);
+  const std::optional<uint8_t> value = has_rows
+                                           ? read_rows(data, image.stride(0), rows, columns, bits)
+                                           : read_rows(data, image.stride(1), columns, rows, bits);
+  if (!value) return {};
+  if (!has_rows) transpose(bits);
   SmallForest forest(bits, rows, connectivity > 1);
   const int count = forest.number_regions();
   forest.write(labels.data(), labels.stride(0), labels.stride(1));
+  if (table) {
+    const bool is_signed = image.dtype().code == static_cast<uint8_t>(nb::dlpack::dtype_code::Int);
+    table->resize(static_cast<size_t>(count) * sizeof(TableRow));
+    forest.measure(count, is_signed ? static_cast<int8_t>(*value) : *value,
+                   static_cast<std::byte*>(table->data()));
+  }
   return count;
 }
 
 }  // namespace
 
-void bind_small_masks(nb::module_& module) { module.def("label_small_mask", label_small_mask); }
+void bind_small_masks(nb::module_& module) {
+  module.def("label_small_mask", label_small_mask, nb::arg(), nb::arg(), nb::arg(),
+             nb::arg().none());
+}
 
 }  // namespace regions::python

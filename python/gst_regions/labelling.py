@@ -15,13 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from . import _arrays, _core, _device_arrays
 from ._arrays import TYPE_CODES, Array, expect_shape, expect_type, max_threads, threads_for
 from ._device_arrays import DeviceArray, Library, max_of, min_of
-from .tables import table_of
+from .tables import table_in, table_of
 
 LARGE_SIZE = 1 << 16  # minimum number of elements of a large array
 SMALL_SIZE = _arrays.PIXELS_PER_THREAD  # smaller arrays are labelled by one thread
 INT32 = np.dtype(np.int32)
 MAX_LABEL = 2**31 - 1  # the largest int32 label
-TINY_SIZE = 48 * 48  # label_small_mask() is faster than label_equal() for arrays of up to this size. Measured 2026-11-28
 MAX_SMALL_SIDE = 64  # the longest axis that _core.label_small_mask() supports
 MAX_SIDE = 65535  # the longest axis that the algorithm for pictures and volumes supports
 
@@ -165,7 +164,8 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     if (image.__class__ is np.ndarray and threshold is None and delta is None and largest_k is None and out is None
             and structure is None and not (batch or periodic or return_areas) and 0 < image.size < SMALL_SIZE):
         # This is the common case. It adds little to the time that the algorithm needs.
-        small = _label_small(image, background, connectivity)
+        rows = bytearray() if return_table and intensity_image is None else None
+        small = _label_small(image, background, connectivity, rows)
         if small:
             if threads:
                 max_threads(threads)
@@ -174,8 +174,11 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
                 return small_labels
             if not return_table:
                 return small
-            intensity = image if intensity_image is None else _arrays.as_numpy(intensity_image, "intensity_image")
-            table = table_of(small_labels, num, intensity, has_all=True)
+            if rows:
+                table = table_in(rows)
+            else:
+                intensity = image if intensity_image is None else _arrays.as_numpy(intensity_image, "intensity_image")
+                table = table_of(small_labels, num, intensity, has_all=True)
             return (small_labels, num, table) if return_num else (small_labels, table)
     if threads:
         max_threads(threads)
@@ -271,8 +274,12 @@ def _small_plan(shape: tuple[int, ...], dtype: np.dtype[Any], background: float 
     return SmallPlan(background_of(background, dtype), settings_of(shape, reach), reach, may_be_mask)
 
 
-def _label_small(image: NDArray[Any], background: float | None, connectivity: int | None) -> tuple[Labels, int] | None:
-    """Labels a small picture or volume. Returns None if it needs other preparations, such as a copy."""
+def _label_small(image: NDArray[Any], background: float | None, connectivity: int | None,
+                 rows: bytearray | None) -> tuple[Labels, int] | None:
+    """Labels a small picture or volume. Returns None if it needs other preparations, such as a copy.
+
+    For a small mask with regions, `rows` receives the rows of the table.
+    """
     shape = image.shape
     plan = _small_plan(shape, image.dtype, background, connectivity)
     if plan is None:
@@ -280,9 +287,9 @@ def _label_small(image: NDArray[Any], background: float | None, connectivity: in
     excluded, settings, reach, may_be_mask = plan
     flags = image.flags
     is_packed = flags.c_contiguous
-    if may_be_mask and (image.size <= TINY_SIZE if is_packed else flags.f_contiguous):
+    if may_be_mask and (is_packed or flags.f_contiguous):
         labels = np.zeros(shape, INT32, "C" if is_packed else "F")
-        num = _core.label_small_mask(image, labels, reach)
+        num = _core.label_small_mask(image, labels, reach, rows)
         if num is not None:
             return labels, num
     if not is_packed or not flags.aligned:

@@ -289,6 +289,11 @@ def table_of(labels: NDArray[np.int32], max_label: int, intensity: NDArray[Any] 
     return table
 
 
+def table_in(rows: bytearray) -> NDArray[Any]:
+    """Returns the table of a picture whose rows _core.label_small_mask() has written."""
+    return np.frombuffer(rows, _table_type(2, 0))
+
+
 @functools.lru_cache(maxsize=64)
 def _row_type(size: int) -> np.dtype[Any]:
     """Returns the type of the bytes of a row."""

@@ -297,6 +297,24 @@ class EqualValues(unittest.TestCase):
                 for array in (two_values, numpy.asfortranarray(two_values)):
                     numpy.testing.assert_array_equal(gst_regions.label(array), gst_regions.label(two_values.astype(int)))
 
+    def test_table_of_a_small_mask_equals_the_table_of_a_larger_mask(self):
+        """A mask of up to 64x64 elements is measured together with its labels."""
+        random = numpy.random.default_rng(64)
+        for shape in [(1, 1), (64, 64), (64, 1), (5, 64), *random.integers(1, 65, (60, 2)).tolist()]:
+            for kind, value in (("bool", True), ("uint8", 200), ("int8", -3)):
+                mask = numpy.where(random.random(shape) < random.random(), value, 0).astype(kind)
+                larger = numpy.zeros((shape[0], 70), kind)
+                larger[:, :shape[1]] = mask
+                for connectivity in (1, 2):
+                    want = gst_regions.label(larger, connectivity=connectivity, return_table=True)[1]
+                    for view in (mask, numpy.asfortranarray(mask)):
+                        num, table = gst_regions.label(view, connectivity=connectivity, return_num=True, return_table=True)[1:]
+                        self.assertEqual((num, table.dtype, table.tobytes()), (len(want), want.dtype, want.tobytes()))
+                        self.assertTrue(table.flags.writeable)
+        image = numpy.arange(64 * 64, dtype=numpy.float32).reshape(64, 64)
+        labels, table = gst_regions.label(numpy.eye(64, dtype=bool), return_table=True, intensity_image=image)
+        self.assertEqual(table["intensity_mean"].tolist(), [image[labels == 1].mean()])
+
     def test_label_of_large_arrays_in_fortran_order_equals_c_order(self):
         choose = numpy.random.default_rng(37)
         for shape in ((300, 400), (1, 70000), (65, 130, 70), (3, 4, 5, 600)):
