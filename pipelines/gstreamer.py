@@ -1,5 +1,6 @@
 """Initializes GStreamer for the Python programs in this folder and reads the `regions` metadata."""
 
+import ctypes
 import datetime
 import struct
 import sys
@@ -15,6 +16,15 @@ Gst.init(None)
 # PyGObject publishes an enumeration before its values and functions are complete. The decoder's thread and streaming
 # threads both use this enumeration, so it is created here, before these threads start.
 VideoFormat = GstVideo.VideoFormat
+LIBRARY = ctypes.CDLL("libgstreamer-1.0.so.0")
+
+
+def c_function(name, result, *arguments):
+    """A function of GStreamer that PyGObject cannot call as needed. Its arguments have types of ctypes. The address of an
+    object is the hash of its wrapper."""
+    found = getattr(LIBRARY, name)
+    found.restype, found.argtypes = result, arguments
+    return found
 
 
 def first_structure(caps):

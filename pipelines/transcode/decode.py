@@ -4,12 +4,13 @@ containers than GStreamer, and it finds the times of frames that GStreamer's dem
 Decoder gives the frames. Shapes follows their size and pixel aspect ratio, and Timeline closes jumps of their times."""
 
 import contextlib
+import ctypes
 import itertools
 import sys
 import threading
 from fractions import Fraction
 
-from gstreamer import Gst, GstVideo, VideoFormat
+from gstreamer import Gst, GstVideo, VideoFormat, c_function
 from transcode.probe import InputProblem, probed, ratio_of
 
 try:
@@ -259,14 +260,13 @@ class Decoder:
             f" pixel-aspect-ratio=(fraction){ratio.numerator}/{ratio.denominator}")
 
     def buffer(self, frame):
-        """A buffer with a copy of the planes. Their rows may be longer than the picture's."""
+        """A buffer with the planes of a frame, which are not copied. Their rows may be longer than the picture's."""
         made = Gst.Buffer.new()
         offsets, strides, size = [0] * 4, [0] * 4, 0
         for number, plane in enumerate(frame.planes):
             offsets[number], strides[number] = size, plane.line_size
-            data = bytes(plane)
-            size += len(data)
-            made.append_memory(Gst.Buffer.new_wrapped(data).get_all_memory())
+            size += plane.buffer_size
+            append_plane(made, plane)
         if self.source.fields:
             made.set_flags(INTERLACED)
             if self.source.fields == "top-field-first":
@@ -279,6 +279,27 @@ class Decoder:
         GstVideo.buffer_add_video_meta_full(made, GstVideo.VideoFrameFlags.NONE, form, frame.width, frame.height,
                                             len(frame.planes), offsets, strides)
         return made
+
+
+PLANES = {}  # planes whose memory buffers of GStreamer use, by number
+NUMBERS = itertools.count(1)
+DESTROY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # GDestroyNotify
+MEMORY_OF = c_function("gst_memory_new_wrapped", ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t,
+                       ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p, DESTROY)
+APPEND_MEMORY = c_function("gst_buffer_append_memory", None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@DESTROY
+def forget_plane(number, planes=PLANES):
+    planes.pop(number, None)
+
+
+def append_plane(buffer, plane):
+    """Adds the memory of a plane to a buffer. The plane lives as long as this memory. Elements that change the picture copy
+    it before, because the decoder may need it for later frames."""
+    number, size = next(NUMBERS), plane.buffer_size
+    PLANES[number] = plane
+    APPEND_MEMORY(hash(buffer), MEMORY_OF(int(Gst.MemoryFlags.READONLY), plane.buffer_ptr, size, 0, size, number, forget_plane))
 
 
 class Timeline:

@@ -9,7 +9,7 @@ import json
 import re
 
 from files import opened
-from gstreamer import Gst, error_text, event_of
+from gstreamer import Gst, c_function, error_text, event_of
 from standard_streams import print_result
 from transcode.exports import WRITERS, Lines, SidecarProblem
 
@@ -93,22 +93,15 @@ class Replay:
         return found
 
 
-def function(name, result, *arguments):
-    found = getattr(GSTREAMER, name)
-    found.restype, found.argtypes = result, arguments
-    return found
-
-
-GSTREAMER = ctypes.CDLL("libgstreamer-1.0.so.0")
-ADD_META = function("gst_buffer_add_custom_meta", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
-STRUCTURE_OF = function("gst_custom_meta_get_structure", ctypes.c_void_p, ctypes.c_void_p)
-VALUE_OF = function("gst_structure_get_value", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
-SET_VALUE = function("gst_structure_set_value", None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+ADD_META = c_function("gst_buffer_add_custom_meta", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+STRUCTURE_OF = c_function("gst_custom_meta_get_structure", ctypes.c_void_p, ctypes.c_void_p)
+VALUE_OF = c_function("gst_structure_get_value", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+SET_VALUE = c_function("gst_structure_set_value", None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 
 
 def attach(buffer, described):
     """Attaches the `regions` metadata with these fields to a buffer. PyGObject can only read it: it returns a copy of the
-    structure. The hash of a wrapper is the address of its object."""
+    structure."""
     structure = STRUCTURE_OF(ADD_META(hash(buffer), b"regions"))
     for at in range(described.n_fields()):
         name = described.nth_field_name(at).encode()
