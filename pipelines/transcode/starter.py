@@ -4,11 +4,8 @@ import few modules, because every run of regions-transcode waits for them.
 """
 
 import contextlib
-import ctypes
-import gc
 import json
 import os
-import runpy
 import select
 import signal
 import socket
@@ -158,6 +155,10 @@ def serve(requests):
 
 
 if __name__ == "__main__":
+    import ctypes
+    import gc
+    import runpy
+
     asking = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -3,6 +3,7 @@ announces can be read and decoded. notes() compares a finished file with its inp
 tag that the file lost becomes a note."""
 
 import contextlib
+import ctypes
 import gc
 import json
 import os
@@ -62,7 +63,7 @@ class PacketCount:
             os.dup2(number, to)
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         av.logging.restore_default_callback()
-        getattr(av.logging, "set_libav_level", av.logging.set_level)(av.logging.ERROR)  # PyAV 11 and later, and before
+        print_errors_only()
         write_packets(path, stream, 1, options)
 
     def result(self):
@@ -88,6 +89,16 @@ class PacketCount:
             self.wait()
         self.lines.close()
         self.errors.close()
+
+
+def print_errors_only():
+    """Lets FFmpeg print errors, but no warnings. PyAV 10 has no function for it, so FFmpeg's own is called."""
+    if hasattr(av.logging, "set_libav_level"):
+        av.logging.set_libav_level(av.logging.ERROR)
+        return
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        library = next(line.split()[-1] for line in maps if "/libavutil" in line)
+    ctypes.CDLL(library).av_log_set_level(av.logging.ERROR)
 
 
 def write_packets(path, stream, descriptor, options=None):
@@ -151,7 +162,7 @@ def lack(source, decoder, end, packets):
 
 def holds_all(source, form, counted, found):
     """Whether a stream of fewer packets than the header counts is whole nevertheless."""
-    if form == "avi":  # an empty chunk repeats a picture, and ffprobe lists no packet for it
+    if form == "avi":  # an empty chunk repeats a picture, and FFmpeg reads no packet from it
         sizes = chunks_of(source.path, source.picture["index"])
         return bool(sizes) and found >= sum(size > 0 for size in sizes)
     if form == MP4:  # an edit list can leave packets out

@@ -154,6 +154,14 @@ class PacketsOfAFile(Case):
         self.assertEqual(self.counted(path, verify.MP4), ((0, 0), "moov atom not found"))
         self.assertEqual(self.counted(path, "avi"), ((0, 0), None))
 
+    def test_warning_of_the_container_is_no_damage(self):
+        """FFmpeg warns that it does not know the type of the attachment."""
+        path = str(self.folder / "a.mkv")
+        media.run("ffmpeg", "-v", "error", "-i", self.clip("full.mp4", PLAIN, "-pix_fmt", "yuv420p"), "-attach", __file__,
+                  "-metadata:s:t", "mimetype=application/unknown", "-c", "copy", path)
+        self.assertIn("[matroska,webm @", media.run("ffprobe", "-v", "warning", path))
+        self.assertEqual(self.counted(path, "matroska,webm"), ((10, 10), None))
+
     def test_packet_count_that_is_closed_early_leaves_no_process(self):
         packets = verify.PacketCount(str(self.clip("full.mp4", PLAIN, "-pix_fmt", "yuv420p")), 0)
         number = packets.process
