@@ -20,7 +20,8 @@ from transcode import cluster  # after cases, which sets the path
 
 
 PYTHON = media.ROOT / ".venv" / "cluster" / "bin" / "python"
-SLOW = "identity sleep-time=40000 ! " + UNTOUCHED  # seconds for a segment
+SLOW = "identity sleep-time=40000 ! " + UNTOUCHED  # about a second for a segment
+SLOWER = SLOW.replace("40000", "250000")  # longer than a node needs until it works
 
 
 def listening(numbers):
@@ -169,7 +170,7 @@ class OnNodes(OnCluster):
         """The other node processes its segment, and no finished segment is repeated."""
         self.node()
         other = self.node()
-        work = self.start(SLOW, f"127.0.0.1:{self.port}", env=self.environment)
+        work = self.start(SLOWER, f"127.0.0.1:{self.port}", env=self.environment)
         while not family(other.pid, "regions-segment"):
             self.assertIsNone(work.poll())
             time.sleep(0.01)
