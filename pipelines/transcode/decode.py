@@ -281,7 +281,7 @@ class Decoder:
         return made
 
 
-PLANES = {}  # planes whose memory buffers of GStreamer use, by number
+PLANES = {}  # by number, the planes whose memory GStreamer still uses
 NUMBERS = itertools.count(1)
 DESTROY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # GDestroyNotify
 MEMORY_OF = c_function("gst_memory_new_wrapped", ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t,

@@ -28,7 +28,7 @@ def rounded_column(name, values):
     """Rounds the numbers of one column, as rounded() does. Columns of integers are returned unchanged."""
     if not any(isinstance(value, float) for value in values):
         return values
-    import numpy  # only here, because most jobs write no tables and it takes as long to load as many frames
+    import numpy  # loaded here, because most jobs write no tables, and loading takes about 0.1 s
 
     numbers = numpy.round(numpy.array(values, float), DIGITS.get(name, OTHER_DIGITS)).tolist()  # None becomes NaN
     return [None if value is None else shortest(number) for value, number in zip(values, numbers)]
