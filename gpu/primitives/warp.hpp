@@ -9,8 +9,7 @@
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
-
-#include <cub/warp/warp_scan.cuh>
+#include <cooperative_groups/scan.h>
 
 namespace regions {
 
@@ -27,11 +26,15 @@ __device__ inline uint32_t bits_below(int b) { return (1u << b) - 1; }
 
 // ---- reductions and prefix sums (every thread gets its result)
 
+// The threads of the calling thread's warp.
+__device__ inline auto this_warp() {
+  namespace cg = cooperative_groups;
+  return cg::tiled_partition<32>(cg::this_thread_block());
+}
 // Combines the values of all lanes.
 template <class T, class Combine>
 __device__ inline T warp_reduce(T value, Combine combine) {
-  namespace cg = cooperative_groups;
-  return cg::reduce(cg::tiled_partition<32>(cg::this_thread_block()), value, combine);
+  return cooperative_groups::reduce(this_warp(), value, combine);
 }
 __device__ inline uint32_t warp_sum(uint32_t value) {
   return warp_reduce(value, cooperative_groups::plus<uint32_t>());
@@ -48,11 +51,7 @@ __device__ inline uint32_t warp_max(uint32_t value) {
 
 // Returns the sum of `value` over all lanes from lane 0 to the calling lane.
 __device__ inline uint32_t warp_inclusive_sum(uint32_t value) {
-  using Scan = cub::WarpScan<uint32_t>;
-  typename Scan::TempStorage storage;  // empty, because the scan uses shuffles only
-  uint32_t sum;
-  Scan(storage).InclusiveSum(value, sum);
-  return sum;
+  return cooperative_groups::inclusive_scan(this_warp(), value);
 }
 
 // Returns the sum of `value` over all threads of the block with a lower index. Sets `total` to the

@@ -49,9 +49,14 @@ struct TileGeometry {
   // Bytes of shared memory: one 32-bit word per row; for each class, two words per band and two
   // words per node.
   size_t shared_bytes(const VolumeArrays& v) const {
-    return kRows * sizeof(uint32_t) +
-           static_cast<size_t>(v.classes) * (2 * static_cast<size_t>(bands) * sizeof(uint32_t) +
-                                             size_t{capacity} * 2 * sizeof(uint32_t));
+    static_assert(shared_bytes(2, kRows / kBandRows, Block::max_nodes) <= 48 * 1024,
+                  "a kernel must set an attribute to use more shared memory");
+    return shared_bytes(static_cast<size_t>(v.classes), static_cast<size_t>(bands), capacity);
+  }
+
+ private:
+  static constexpr size_t shared_bytes(size_t classes, size_t bands, size_t capacity) {
+    return kRows * sizeof(uint32_t) + classes * (bands + capacity) * 2 * sizeof(uint32_t);
   }
 };
 
@@ -348,11 +353,8 @@ struct WriteLaunch {
     const TileGeometry<Block> geometry(volume);
     const auto kernel = write_kernel<Block, Writer>;
     cclabel::set_carveout(kernel, volume.all_tiles());
-    const size_t bytes = geometry.shared_bytes(volume);
-    // Bytes of shared memory; a kernel must set an attribute to use more.
-    constexpr size_t kDefaultLimit = 48 * 1024;
-    if (bytes > kDefaultLimit) allow_shared_memory(kernel, bytes);
-    launch_pdl(kernel, tile_grid(volume), Block::threads, bytes, stream, volume, geometry, writer);
+    launch_pdl(kernel, tile_grid(volume), Block::threads, geometry.shared_bytes(volume), stream,
+               volume, geometry, writer);
   }
 };
 
