@@ -42,8 +42,8 @@ using ParametersPtr = std::unique_ptr<GList, FreeParameters>;
 struct PooledStructures {
   std::vector<StructurePtr> regions;      // structures of the regions; elements may be null
   std::vector<ParametersPtr> parameters;  // unused parameters of regions of interest
-  BufferPtr rows;  // the same regions as the field `table` of the metadata; null without regions
-  // The same regions, for downstream elements of this plugin. Valid as long as `rows`.
+  BufferPtr rows;  // the regions as the field `table` of the metadata; null without regions
+  // The regions as downstream elements of this plugin read them. Valid as long as `rows`.
   std::span<const Region> table;
 };
 
