@@ -1,5 +1,10 @@
 #!/usr/bin/python3
-"""Runs docs/guides/add-an-algorithm.md in a copy of the sources: builds the new element and checks its output."""
+"""Runs docs/guides/add-an-algorithm.md in a copy of the sources: builds the new element and checks its output.
+
+  new_algorithm_test.py [--werror]
+
+--werror: compiler warnings are errors. With the same value as the build of the sources, ccache reuses its objects.
+"""
 
 import os
 import pathlib
@@ -16,8 +21,8 @@ from documents import run_page  # noqa: E402
 PAGE = media.ROOT / "docs" / "guides" / "add-an-algorithm.md"
 
 
-def copy_sources(folder):
-    """All sources, but neither build folders nor outputs."""
+def copy_sources(folder, *options):
+    """Copies all sources, but neither build folders nor outputs. `options`: further default options of Meson."""
     for path in media.ROOT.iterdir():
         if path.name.startswith((".", "build", "out")):
             continue
@@ -26,12 +31,17 @@ def copy_sources(folder):
         else:
             shutil.copy(path, folder / path.name)
     (folder / "out").mkdir()
+    project = (folder / "meson.build").read_text(encoding="utf-8")
+    (folder / "meson.build").write_text(project.replace("default_options: [", "".join(
+        ["default_options: [", *(f"'{option}', " for option in options)]), 1), encoding="utf-8")
 
 
 class Guide(unittest.TestCase):
+    options = ()
+
     def test_commands_of_the_guide_add_an_algorithm_print_the_shown_output(self):
         with tempfile.TemporaryDirectory() as folder:
-            copy_sources(pathlib.Path(folder))
+            copy_sources(pathlib.Path(folder), *self.options)
             self.assertEqual(run_page(PAGE.read_text(encoding="utf-8"), folder, os.environ, timeout=1800), (5, 4))
 
 
@@ -41,4 +51,7 @@ if __name__ == "__main__":
             print(f"missing: {tool}")
             sys.exit(media.SKIPPED)
     media.expect_tools()
+    if "--werror" in sys.argv:
+        sys.argv.remove("--werror")
+        Guide.options = ("werror=true",)
     unittest.main(verbosity=2)
