@@ -21,8 +21,8 @@ from documents import run_page  # noqa: E402
 PAGE = media.ROOT / "docs" / "guides" / "add-an-algorithm.md"
 
 
-def copy_sources(folder, *options):
-    """Copies all sources, but neither build folders nor outputs. `options`: further default options of Meson."""
+def copy_sources(folder):
+    """Copies all sources, but neither build folders nor outputs."""
     for path in media.ROOT.iterdir():
         if path.name.startswith((".", "build", "out")):
             continue
@@ -31,17 +31,23 @@ def copy_sources(folder, *options):
         else:
             shutil.copy(path, folder / path.name)
     (folder / "out").mkdir()
-    project = (folder / "meson.build").read_text(encoding="utf-8")
-    (folder / "meson.build").write_text(project.replace("default_options: [", "".join(
-        ["default_options: [", *(f"'{option}', " for option in options)]), 1), encoding="utf-8")
+
+
+def make_warnings_errors(folder):
+    """Changes the default options of the sources in a folder."""
+    path = folder / "meson.build"
+    path.write_text(path.read_text(encoding="utf-8").replace("default_options: [", "default_options: ['werror=true', ", 1),
+                    encoding="utf-8")
 
 
 class Guide(unittest.TestCase):
-    options = ()
+    has_werror = False
 
     def test_commands_of_the_guide_add_an_algorithm_print_the_shown_output(self):
         with tempfile.TemporaryDirectory() as folder:
-            copy_sources(pathlib.Path(folder), *self.options)
+            copy_sources(pathlib.Path(folder))
+            if self.has_werror:
+                make_warnings_errors(pathlib.Path(folder))
             self.assertEqual(run_page(PAGE.read_text(encoding="utf-8"), folder, os.environ, timeout=1800), (5, 4))
 
 
@@ -53,5 +59,5 @@ if __name__ == "__main__":
     media.expect_tools()
     if "--werror" in sys.argv:
         sys.argv.remove("--werror")
-        Guide.options = ("werror=true",)
+        Guide.has_werror = True
     unittest.main(verbosity=2)
