@@ -235,11 +235,12 @@ struct FramePlan {
   // False: foreground is shown even if the scene changes, because the property `freeze` is set or
   // a mask determines the foreground.
   bool may_change = true;
-  bool starts = false;     // the model starts with this frame
-  uint32_t frame = 0;      // frame number, for dithering
-  int colorfulness = 256;  // share of the shadow rule that hue justifies, 1/256
-  bool is_night = false;   // the background is dark, so beams of light are visible
-  Light light;             // change of light from the model to this frame
+  bool starts = false;      // the model starts with this frame
+  uint32_t frame = 0;       // frame number, for dithering
+  int colorfulness = 256;   // share of the shadow rule that hue justifies, 1/256
+  int evidence_gain = 256;  // factor of the model's evidence, see adapt_to_grey(), 1/256
+  bool is_night = false;    // the background is dark, so beams of light are visible
+  Light light;              // change of light from the model to this frame
   // Before plan_frame(), its member `scale` is 0 unless the property `sigma` determines it.
   ContrastScale contrasts;
 };

@@ -3,6 +3,8 @@
 // moving background. This file also contains the match cache.
 #pragma once
 
+#include <type_traits>
+
 #include "core/graphcutbg/graphcutbg.hpp"
 #include "core/graphcutbg/label_history.hpp"
 
@@ -91,10 +93,11 @@ inline constexpr double kMinLinkFraction = 0.12;
 struct EnergyPlan {
   // [step], link weight: lambda * max(exp(-step / kLinkSteps), minimum), units
   uint16_t lambda_table[kLinkEntries + 1] = {};
-  int shadow = 0;             // property `shadow`, 1/256
-  int shadow_darkest = 0;     // property `shadow-darkest`, 1/256
-  int mask_foreground = 256;  // mask values of at least this are certain foreground
-  int mask_background = -1;   // mask values of at most this are certain background
+  int shadow = 0;              // property `shadow`, 1/256
+  int shadow_darkest = 0;      // property `shadow-darkest`, 1/256
+  int mask_foreground = 256;   // mask values of at least this are certain foreground
+  int mask_background = -1;    // mask values of at most this are certain background
+  int full_mask_evidence = 0;  // evidence of the mask value 255, units
   MaskScale mask_scale;
   bool uses_image = true;               // the background model gives evidence
   bool uses_mask = false;               // an attached mask gives evidence
@@ -133,22 +136,19 @@ inline constexpr int kMaxShadowEvidence = kUnitsPerNat;
 inline constexpr int kTextureScale = 10;
 // Darker backgrounds have no shadows, because no light is left that an object could block.
 inline constexpr int kMinShadowedLuma = 48;
-// True if suppress_jitter() or suppress_shadow() can change this evidence.
-template <class Int>
-REGIONS_LANES LaneBool<Int> is_ambiguous(const Int& evidence) {
-  return evidence > -kMaxShadowEvidence;
-}
-// Reduces the evidence of pixels that look like a shadow. shading_error(ratio) returns the texture
-// difference in squared levels, below 2^18. It is only called for pixels that may be in a shadow.
-template <class Int, class Error>
+// Reduces the evidence of pixels that look like a shadow. strength_of(shadow) returns the share of
+// the evidence that is removed from these pixels, 1/256. shading_error(ratio) returns the texture
+// difference in squared levels, below 2^18. Both are only called for pixels that may be in a
+// shadow.
+template <class Int, class Strength, class Error>
 REGIONS_LANES Int suppress_shadow(const Int& evidence, const BasicColor<Int>& now,
-                                  const BasicMode<Int>& background, int strength, int darkest,
-                                  Error shading_error) {
+                                  const BasicMode<Int>& background, int darkest,
+                                  Strength strength_of, Error shading_error) {
   const Int background_luma = background.mean[0] >> Mode::kMeanShift;
-  const LaneBool<Int> darker = is_ambiguous(evidence) & (now.y < background_luma) &
+  const LaneBool<Int> darker = (evidence > -kMaxShadowEvidence) & (now.y < background_luma) &
                                (background_luma >= kMinShadowedLuma) &
                                (now.y * 256 >= background_luma * darkest);
-  if (strength == 0 || !any(darker)) return evidence;
+  if (!any(darker)) return evidence;
   const Int ratio = small_quotient(now.y << 8, background_luma);
   Int square = 0;
   REGIONS_UNROLL
@@ -167,6 +167,8 @@ REGIONS_LANES Int suppress_shadow(const Int& evidence, const BasicColor<Int>& no
   const Int texture = small_quotient(shading_error(ratio) * kTextureScale, background.var_luma);
   const Int remaining_evidence = (d2 + texture) * (kUnitsPerNat / 32) - kMaxShadowEvidence;
   const LaneBool<Int> is_reduced = keeps_hue & (remaining_evidence < evidence);
+  if (!any(is_reduced)) return evidence;
+  const Int strength = strength_of(is_reduced);
   // The difference is negative. Adding 255 rounds it towards zero.
   return select(is_reduced, evidence + (((remaining_evidence - evidence) * strength + 255) >> 8),
                 evidence);
@@ -216,12 +218,11 @@ inline constexpr int kMaskColorWeight = 2;
 // Evidence from an attached mask: certain at both ends of the range of values, and linear between
 // them. The values of a graded mask say how sure the mask is, so they count kGradedWeight times as
 // much as values that were interpolated between 0 and 255.
-REGIONS_HD inline int mask_evidence(const MaskValue& mask, int var_threshold,
-                                    const EnergyPlan& plan) {
+REGIONS_HD inline int mask_evidence(const MaskValue& mask, const EnergyPlan& plan) {
   if (mask.value >= plan.mask_foreground) return kCertainWeight;
   if (mask.value <= plan.mask_background) return -kCertainWeight;
   const int weight = mask.is_graded ? kGradedWeight : 1;
-  return clamp((2 * mask.value - 255) * var_threshold * weight / 255, 1 - kCertainWeight,
+  return clamp((2 * mask.value - 255) * plan.full_mask_evidence * weight / 255, 1 - kCertainWeight,
                kCertainWeight - 1);
 }
 
@@ -239,18 +240,22 @@ REGIONS_HD inline bool is_included(const ModelArrays& arrays, int x, int y) {
 // nearby pixels (Elgammal et al. 2000). If the background up to kMaxDistance pixels to the left,
 // right, top or bottom has the pixel's colour, the evidence becomes zero; for similar colours it is
 // reduced. It never becomes negative. Mixtures of this colour and of the pixel's own background
-// colour count, too, because a camera may move by a fraction of a pixel. For SIMD lanes,
-// kMaxDistance pixels on both sides of all lanes must be inside the picture. At last, the evidence
-// is limited if none of these pixels was foreground in the last frame and the picture sparkles.
+// colour count, too, because a camera may move by a fraction of a pixel. Such pixels are excused.
+// In calm cells they are only counted, because they are then parts of objects that resemble the
+// background. For SIMD lanes, kMaxDistance pixels on both sides of all lanes must be inside the
+// picture. At last, the evidence is limited if none of these pixels was foreground in the last
+// frame and the picture sparkles. add(address, amount) must be atomic if several threads call this
+// function.
 inline constexpr int kMaxDistance = 2;  // pixels
-template <class Int>
-REGIONS_LANES Int suppress_jitter(Int evidence, const ModelArrays& arrays, const FramePlan& frame,
-                                  const BasicMode<Int>& mode, int x, int y) {
+template <class Int, class Add>
+REGIONS_LANES Int suppress_jitter(const Int& given, const ModelArrays& arrays,
+                                  const FramePlan& frame, const BasicMode<Int>& mode, int x, int y,
+                                  Add add) {
   const auto now = BasicColor<Int>::load(arrays.current + arrays.at(x, y));
   BasicMode<Int> moved = mode;
   Int word;
   read_words(arrays.background + arrays.at(x, y), word);
-  Int around = word;
+  Int around = word, evidence = given;
   for (int k = 0; k < 4 * kMaxDistance && any(evidence > 0); ++k) {
     const int distance = k / 4 + 1;
     const int x2 = x + (k % 4 == 0 ? distance : k % 4 == 1 ? -distance : 0);
@@ -268,8 +273,14 @@ REGIONS_LANES Int suppress_jitter(Int evidence, const ModelArrays& arrays, const
     const Int cost = squared_distance(moved, now, Int(frame.var_threshold)) * (kUnitsPerNat / 32);
     evidence = smaller(cost, evidence);
   }
+  // Where the evidence is zero, the loop has ended early and `around` is not complete.
   const LaneBool<Int> is_new =
       (evidence > 0) & (!BasicLabelHistory<Int>::of_background(around).was_foreground());
+  const LaneBool<Int> is_reduced = evidence < given;
+  if (any(is_reduced)) {
+    count_excused<Int>(arrays, frame, is_reduced & (evidence * 2 < given), x, y, add);
+    evidence = select(is_calm<Int>(arrays, x, y), given, evidence);
+  }
   if (any(is_new)) evidence = limit_sparkle(evidence, is_new, arrays, frame, x, y);
   return evidence;
 }
@@ -316,6 +327,67 @@ struct ShadingError {
   }
 };
 
+// True if the texture around pixel (x, y) is that of the background. A shadow keeps the texture,
+// and an object hides it (Sanin, Sanderson and Lovell, Shadow detection: a survey, Pattern
+// Recognition 45(4), 2012). The pixels of a grid are compared with their neighbours in the grid.
+// Where the background has no texture, the differences are not correlated.
+REGIONS_RARE bool keeps_texture(const ModelArrays& arrays, int x, int y) {
+  constexpr int kStep = 3, kSide = 5;  // of the grid
+  constexpr int kMost = 8;             // levels; larger differences are borders and count as much
+  int columns[kSide];
+  for (int i = 0; i < kSide; ++i) {
+    columns[i] = clamp(x + (i - kSide / 2) * kStep, 0, arrays.width - 1);
+  }
+  int both = 0, frame = 0, background = 0;  // sums of products, below 2^12
+  int now_above[kSide], was_above[kSide];
+  for (int i = 0; i < kSide; ++i) {
+    const int row = clamp(y + (i - kSide / 2) * kStep, 0, arrays.height - 1);
+    int now_left = 0, was_left = 0;
+    for (int k = 0; k < kSide; ++k) {
+      const size_t at = arrays.at(columns[k], row);
+      const int now = Color::load(arrays.current + at).y;
+      const int was = Color::load(arrays.background + at).y;
+      const auto compare = [&](int other_now, int other_was) {
+        const int now_differs = clamp(now - other_now, -kMost, kMost);
+        const int was_differs = clamp(was - other_was, -kMost, kMost);
+        both += now_differs * was_differs;
+        frame += now_differs * now_differs;
+        background += was_differs * was_differs;
+      };
+      if (k > 0) compare(now_left, was_left);
+      if (i > 0) compare(now_above[k], was_above[k]);
+      now_left = now_above[k] = now;
+      was_left = was_above[k] = was;
+    }
+  }
+  return both > 0 && both * both * 3 >= frame * background;  // the squared correlation, 1/3
+}
+
+// The strength of the shadow rule for the pixels from (x, y) on, 1/256: `kept` where the texture is
+// kept and the lane of `is_open` is true, otherwise `lost`. Four pixels of a row share a decision,
+// because deciding takes long.
+template <class Int>
+REGIONS_LANES Int strength_by_texture(const ModelArrays& arrays, const LaneBool<Int>& is_open,
+                                      int kept, int lost, int x, int y) {
+  if (!any(is_open)) return lost;
+  constexpr int kLanes = static_cast<int>(sizeof(Int) / sizeof(int32_t)), kShared = 4;
+  uint32_t strength[kLanes];
+  write_words(strength, select(is_open, Int(1), Int(0)));
+  int decided = -1;  // the pixels for which `is_kept` was decided
+  bool is_kept = false;
+  for (int k = 0; k < kLanes; ++k) {
+    const int shared = (x + k) / kShared;
+    if (strength[k] && shared != decided) {
+      decided = shared;
+      is_kept = keeps_texture(arrays, shared * kShared + kShared / 2, y);
+    }
+    strength[k] = static_cast<uint32_t>(strength[k] && is_kept ? kept : lost);
+  }
+  Int lanes;
+  read_words(strength, lanes);
+  return lanes;
+}
+
 // Evidence from the background model for the pixels from index i on, in units. `match` receives the
 // matched modes; see evidence().
 template <class Int>
@@ -327,28 +399,47 @@ REGIONS_LANES Int model_evidence(const ModelArrays& arrays, const FramePlan& fra
   return evidence(model, BasicColor<Int>::load(arrays.current + i), frame, match);
 }
 
-// Refines the model's evidence for the pixels from (x, y) on: adds the evidence of colour
-// histograms, and reduces the evidence of jitter and shadows. suppress_jitter() states when several
-// pixels may be refined at once.
-template <class Int>
-REGIONS_LANES Int refine_evidence(Int evidence, const ModelArrays& arrays, const FramePlan& frame,
-                                  const EnergyPlan& plan, int x, int y) {
-  if (frame.starts) return evidence;
+// Reduces the evidence of jitter, beams and shadows for the pixels from (x, y) on, whose colours
+// are `now`.
+template <class Int, class Add>
+REGIONS_LANES Int suppress_background(Int evidence, const BasicColor<Int>& now,
+                                      const ModelArrays& arrays, const FramePlan& frame,
+                                      const EnergyPlan& plan, int x, int y, Add add) {
   const size_t i = arrays.at(x, y);
-  const auto now = BasicColor<Int>::load(arrays.current + i);
-  if (plan.uses_foreground_colors)
-    evidence = evidence + look_up(arrays.colors->bias, ColorHistograms::bin_of(now));
-  if (!any(is_ambiguous(evidence))) return evidence;
   auto model = BasicModel<Int>::load(arrays.model + i, arrays.model_plane());
   model.apply_light(frame.light);
   const BasicMode<Int> heaviest = model.heaviest();
-  if (any(evidence > 0)) evidence = suppress_jitter(evidence, arrays, frame, heaviest, x, y);
+  if (any(evidence > 0)) evidence = suppress_jitter(evidence, arrays, frame, heaviest, x, y, add);
   if (frame.is_night) {
     evidence = suppress_beam(evidence, now, heaviest, ShadingError{arrays, frame, x, y});
   }
-  const int shadow = plan.shadow * frame.colorfulness >> 8;
-  return suppress_shadow(evidence, now, heaviest, shadow, plan.shadow_darkest,
+  if (plan.shadow == 0) return evidence;
+  const auto shadow = [&](const LaneBool<Int>& is_shadow) -> Int {
+    const int by_hue = plan.shadow * frame.colorfulness >> 8;
+    if (frame.colorfulness == 256) return by_hue;
+    // Where hue does not justify the rule, texture must.
+    return strength_by_texture<Int>(arrays, is_shadow & (evidence > 0), plan.shadow, by_hue, x, y);
+  };
+  return suppress_shadow(evidence, now, heaviest, plan.shadow_darkest, shadow,
                          ShadingError{arrays, frame, x, y});
+}
+
+// Refines the model's evidence for the pixels from (x, y) on: adds the evidence of colour
+// histograms, reduces that of jitter and shadows, and weights the result. suppress_jitter() states
+// when several pixels may be refined at once.
+template <class Int, class Add>
+REGIONS_LANES Int refine_evidence(Int evidence, const ModelArrays& arrays, const FramePlan& frame,
+                                  const EnergyPlan& plan, int x, int y, Add add) {
+  if (!frame.starts) {
+    const auto now = BasicColor<Int>::load(arrays.current + arrays.at(x, y));
+    if (plan.uses_foreground_colors)
+      evidence = evidence + look_up(arrays.colors->bias, ColorHistograms::bin_of(now));
+    // In pictures without colour, the rules only reduce positive evidence.
+    const int least = frame.colorfulness > 0 ? -kMaxShadowEvidence : 0;
+    if (any(evidence > least))
+      evidence = suppress_background(evidence, now, arrays, frame, plan, x, y, add);
+  }
+  return evidence * frame.evidence_gain >> 8;
 }
 
 // The match cache: stores the matched mode and the history of a pixel in the upper byte of its
@@ -372,14 +463,16 @@ REGIONS_HD inline bool measures_outline(const FramePlan& frame, const EnergyPlan
   return frame.learns && !frame.starts && plan.uses_image;
 }
 
-// Terminal weight of pixel (x, y): the evidence that it is foreground, in units.
-REGIONS_HD inline int terminal_at(const ModelArrays& arrays, const ConstFrame& mask,
-                                  const FramePlan& frame, const EnergyPlan& plan, int x, int y) {
+// Terminal weight of pixel (x, y): the evidence that it is foreground, in units. `add` is that of
+// suppress_jitter().
+template <class Add>
+REGIONS_HD int terminal_at(const ModelArrays& arrays, const ConstFrame& mask,
+                           const FramePlan& frame, const EnergyPlan& plan, int x, int y, Add add) {
   if (!is_included(arrays, x, y)) return -kCertainWeight;
   int32_t match = -2;
   if (plan.uses_mask && !mask.empty()) {
     const MaskValue value = mask_value(mask, plan.mask_scale, x, y);
-    const int from_mask = mask_evidence(value, frame.var_threshold, plan);
+    const int from_mask = mask_evidence(value, plan);
     const bool is_certain = from_mask == kCertainWeight || from_mask == -kCertainWeight;
     if (!plan.uses_image || is_certain) {
       store_match(arrays, frame, arrays.at(x, y), match);
@@ -391,7 +484,7 @@ REGIONS_HD inline int terminal_at(const ModelArrays& arrays, const ConstFrame& m
   }
   const auto from_model = model_evidence(arrays, frame, arrays.at(x, y), match);
   store_match(arrays, frame, arrays.at(x, y), match);
-  return refine_evidence(from_model, arrays, frame, plan, x, y);
+  return refine_evidence(from_model, arrays, frame, plan, x, y, add);
 }
 
 // The inputs of a link at one of its ends: the colours of the frame and of the background. Covers
@@ -435,7 +528,7 @@ REGIONS_HD void compute_weights(const ModelArrays& arrays, const ConstFrame& mas
     arrays.down_left[i] = link_to(-1, 1);
   }
   if (measures_outline(frame, plan)) add_outlines(arrays, frame, x, y, add);
-  arrays.terminal[i] = terminal_at(arrays, mask, frame, plan, x, y);
+  arrays.terminal[i] = terminal_at(arrays, mask, frame, plan, x, y, add);
   arrays.right[i] = right;
   arrays.down[i] = down;
 }

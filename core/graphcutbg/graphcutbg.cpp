@@ -80,15 +80,17 @@ std::vector<Field> model_fields() {
                           {0, 255}),
       field<P, &P::neighbours>("neighbours", "Number of neighbours of a pixel in the cut (count).",
                                {}, kNeighbours, Change::stopped),
-      field<P, &P::var_threshold>("var-threshold",
-                                  "Squared distance from the background model at which foreground "
-                                  "and background are equally likely (variances).",
-                                  {1, 200}),
-      field<P, &P::shadow>("shadow",
-                           "Share of the foreground evidence that is removed from pixels that look "
-                           "like a shadow on the background (fraction). Grey pictures and dark "
-                           "backgrounds have no shadows.",
-                           {0, 1}),
+      field<P, &P::var_threshold>(
+          "var-threshold",
+          "Squared distance from the background model at which foreground and background are "
+          "equally likely (variances). Pictures without colour use 0.75 times this value.",
+          {1, 200}),
+      field<P, &P::shadow>(
+          "shadow",
+          "Share of the foreground evidence that is removed from pixels that look like a shadow on "
+          "the background (fraction). In grey pictures, a shadow must show the texture of the "
+          "background. Dark backgrounds have no shadows.",
+          {0, 1}),
       field<P, &P::shadow_darkest>(
           "shadow-darkest",
           "Brightness of the darkest shadow, relative to the background (fraction).", {0.05, 1}),
@@ -348,6 +350,7 @@ EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) 
   }
   plan.shadow = static_cast<int>(std::lround(params.shadow * 256));
   plan.shadow_darkest = static_cast<int>(std::lround(params.shadow_darkest * 256));
+  plan.full_mask_evidence = static_cast<int>(std::lround(params.var_threshold * kUnitsPerNat / 2));
   plan.mask_foreground = params.mask_foreground;
   plan.mask_background = params.mask_background;
   plan.mask_scale = MaskScale::between(mask, size);

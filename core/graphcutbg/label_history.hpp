@@ -1,6 +1,6 @@
 // Evidence from the labels of earlier frames. Each pixel remembers its last label and for how long
 // it has had it. Sums over small cells of the picture then distinguish ghosts from resting objects,
-// and find places where the picture sparkles, such as water or snow.
+// and find places where the picture sparkles, such as water or snow, and where it is calm.
 #pragma once
 
 #include "core/graphcutbg/scene_statistics.hpp"
@@ -122,23 +122,72 @@ REGIONS_HD void count_spark(const ModelArrays& arrays, const FramePlan& frame, b
   add(arrays.sparks[frame.frame % 2] + arrays.cells.index_of(x, y), is_inside ? ~0u : 1u);
 }
 
-// Prepares a cell for a frame: updates its sparkle with the sparks of the last frame around it, and
-// clears its sums. `frame` is Scene::frame before this frame. Sparkle is 256 times the sum of
-// sparks per pixel, in which old frames fade with a time constant of 32 frames.
-REGIONS_HD inline void advance_cell(const ModelArrays& arrays, uint32_t frame, int index) {
+// Counts the pixels from (x, y) on whose evidence suppress_jitter() excuses in this frame.
+template <class Int, class Add>
+REGIONS_LANES void count_excused(const ModelArrays& arrays, const FramePlan& frame,
+                                 const LaneBool<Int>& is_excused, int x, int y, Add add) {
+  if (!any(is_excused)) return;
+  constexpr int kLanes = static_cast<int>(sizeof(Int) / sizeof(int32_t));
+  uint32_t counts[kLanes];
+  write_words(counts, select(is_excused, Int(1), Int(0)));
+  uint32_t* sums = arrays.excused[frame.frame % 2];
+  const int first = arrays.cells.index_of(x, y), last = arrays.cells.index_of(x + kLanes - 1, y);
+  if (first == last) {
+    uint32_t count = 0;
+    for (int k = 0; k < kLanes; ++k) count += counts[k];
+    return add(sums + first, count);
+  }
+  for (int k = 0; k < kLanes; ++k) {
+    if (counts[k]) add(sums + arrays.cells.index_of(x + k, y), 1u);
+  }
+}
+
+// The value of ModelArrays::calm of a cell whose background has not moved for a long time.
+inline constexpr int32_t kFullCalm = 1 << 16;
+
+// Prepares a cell for a frame: updates its sparkle and its calm with the counts of the last frame
+// around it, and clears its sums. `scene` is that before this frame.
+// - Sparkle is 256 times the sum of sparks per pixel, in which old frames fade with a time constant
+//   of 32 frames.
+// - Calm rises in frames without excused pixels, with a time constant of 32 frames, and falls in
+//   other frames, with one of 128 frames. So an object that passes does not end the calm. Noise
+//   causes few excused pixels. A new model has no calm.
+REGIONS_HD inline void advance_cell(const ModelArrays& arrays, const Scene& scene, int index) {
   const PictureCells& cells = arrays.cells;
+  const uint32_t half = scene.frame % 2;
   const int row = index / cells.columns, column = index - row * cells.columns;
   int32_t sparks = 0;
+  uint32_t excused = 0, pixels = 0;
   for (int y = larger(row - 1, 0); y <= smaller(row + 1, cells.rows - 1); ++y) {
     for (int x = larger(column - 1, 0); x <= smaller(column + 1, cells.columns - 1); ++x) {
-      sparks += static_cast<int32_t>(arrays.sparks[frame % 2][y * cells.columns + x]);
+      sparks += static_cast<int32_t>(arrays.sparks[half][y * cells.columns + x]);
+      excused += arrays.excused[half][y * cells.columns + x];
+      pixels += 1u << (2 * cells.shift);
     }
   }
-  const int32_t before = arrays.sparkle[index];
+  const int32_t before = arrays.sparkle[index], calm = arrays.calm[index];
   arrays.sparkle[index] =
       larger(before - (before + 31) / 32 + (sparks * 256 >> (2 * cells.shift)), 0);
-  arrays.sparks[1 - frame % 2][index] = 0;
+  constexpr uint32_t kNoise = 128;  // pixels per pixel that noise alone excuses
+  const int32_t change = excused > pixels / kNoise ? -calm / 128 : (kFullCalm - calm + 31) / 32;
+  arrays.calm[index] = scene.age > 1 ? calm + change : 0;
+  arrays.sparks[1 - half][index] = arrays.excused[1 - half][index] = 0;
   arrays.outline[index] = {};
+}
+
+// The indices of the cells of the pixels from (x, y) on.
+template <class Int>
+REGIONS_LANES Int cells_from(const PictureCells& cells, int x, int y) {
+  Int column;
+  count_up(x, column);
+  return (column >> cells.shift) + (y >> cells.shift) * cells.columns;
+}
+
+// True for pixels in cells that are calm.
+template <class Int>
+REGIONS_LANES LaneBool<Int> is_calm(const ModelArrays& arrays, int x, int y) {
+  constexpr int32_t kLeast = kFullCalm * 5 / 8;
+  return look_up(arrays.calm, cells_from<Int>(arrays.cells, x, y)) >= kLeast;
 }
 
 // The maximum evidence of a pixel without foreground around it in the last frame, in a cell with
@@ -157,14 +206,12 @@ REGIONS_LANES Int evidence_limit(const Int& sparkle, int most) {
 template <class Int>
 REGIONS_LANES Int limit_sparkle(const Int& evidence, const LaneBool<Int>& is_new,
                                 const ModelArrays& arrays, const FramePlan& frame, int x, int y) {
-  Int column, word;
-  count_up(x, column);
-  const PictureCells& cells = arrays.cells;
-  const Int cell = (column >> cells.shift) + (y >> cells.shift) * cells.columns;
-  const Int limit = evidence_limit(look_up(arrays.sparkle, cell), frame.var_threshold);
+  const Int sparkle = look_up(arrays.sparkle, cells_from<Int>(arrays.cells, x, y));
+  const Int limit = evidence_limit(sparkle, frame.var_threshold);
   const LaneBool<Int> is_limited = is_new & (evidence > limit);
   if (!any(is_limited)) return evidence;
   const size_t i = arrays.at(x, y);
+  Int word;
   read_words(arrays.current + i, word);
   using History = BasicLabelHistory<Int>;
   const Int mark = Int(History::kLimited) << History::kCurrentShift;

@@ -14,6 +14,13 @@
 #else
 #define REGIONS_LANES [[gnu::always_inline]] inline
 #endif
+// Functions that few pixels call. The CPU calls them instead of inlining them, so that code for all
+// pixels stays small.
+#ifdef __CUDACC__
+#define REGIONS_RARE __host__ __device__ inline
+#else
+#define REGIONS_RARE [[gnu::noinline]] inline
+#endif
 #if defined(__CUDA_ARCH__)
 #define REGIONS_UNROLL _Pragma("unroll")
 #elif defined(__CUDACC__)

@@ -273,7 +273,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     const int width = setup_.size.width;
     std::fill(model_.surveys.begin(), model_.surveys.end(), Survey());
     for (int i = 0; i < static_cast<int>(arrays.cells.count()); ++i) {
-      advance_cell(arrays, model_.scene.frame, i);
+      advance_cell(arrays, model_.scene, i);
     }
     const auto color = [&](int x, int y) { return Color::load(arrays.current + arrays.at(x, y)); };
     const int height = setup_.size.height;
@@ -433,8 +433,10 @@ void ModelState::allocate(Size picture, Neighbours neighbourhood, int row_chunks
 }
 
 void ModelState::clear_cells() {
-  for (auto& counts : sparks) counts.assign(cells.count(), 0);
-  sparkle.assign(cells.count(), 0);
+  for (auto* counts : {&sparks[0], &sparks[1], &excused[0], &excused[1]}) {
+    counts->assign(cells.count(), 0);
+  }
+  for (auto* values : {&sparkle, &calm}) values->assign(cells.count(), 0);
 }
 
 ModelArrays ModelState::arrays(const uint8_t* excluded) {
@@ -455,8 +457,12 @@ ModelArrays ModelState::arrays(const uint8_t* excluded) {
   arrays.excluded = excluded;
   arrays.cells = cells;
   arrays.outline = outline.data();
-  for (int k = 0; k < 2; ++k) arrays.sparks[k] = sparks[k].data();
+  for (int k = 0; k < 2; ++k) {
+    arrays.sparks[k] = sparks[k].data();
+    arrays.excused[k] = excused[k].data();
+  }
   arrays.sparkle = sparkle.data();
+  arrays.calm = calm.data();
   return arrays;
 }
 

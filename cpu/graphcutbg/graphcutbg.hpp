@@ -29,7 +29,8 @@ struct ModelState {
   // [cells.rows][cells.columns], see ModelArrays.
   std::vector<OutlineSums> outline;
   std::vector<uint32_t> sparks[2];
-  std::vector<int32_t> sparkle;
+  std::vector<uint32_t> excused[2];
+  std::vector<int32_t> sparkle, calm;
   std::vector<Survey> surveys;       // [row_chunks], survey of each chunk of rows
   std::vector<uint32_t> foreground;  // [row_chunks], number of foreground pixels in a chunk
   std::vector<int64_t> cut_values;   // [row_chunks], part of the cut's value from a chunk
@@ -40,7 +41,7 @@ struct ModelState {
   EnergyPlan energy;  // parameters of the current frame's energy
 
   void allocate(Size picture, Neighbours neighbourhood, int row_chunks);
-  // Forgets the sparkle of all cells.
+  // Forgets the sparkle and the calm of all cells.
   void clear_cells();
   ModelArrays arrays(const uint8_t* excluded);
   // Returns the graph of the current frame. If `links` is not null, the cut gets the capacities of

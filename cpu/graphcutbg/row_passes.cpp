@@ -122,7 +122,7 @@ REGIONS_INLINE void compute_terminals_with(const ModelArrays arrays, const Const
       [&](int first, int last) __attribute__((always_inline)) {
         if (has_mask) {
           for (int x = first; x < last; ++x) {
-            terminal[x] = terminal_at(arrays, mask, frame, plan, x, y);
+            terminal[x] = terminal_at(arrays, mask, frame, plan, x, y, add_atomically);
           }
           return;
         }
@@ -136,12 +136,14 @@ REGIONS_INLINE void compute_terminals_with(const ModelArrays arrays, const Const
               // the evidence is refined pixel by pixel.
               const bool inside = x >= kMaxDistance && x + lanes + kMaxDistance <= arrays.width;
               if (inside || lanes == 1) {
-                store(terminal + x, refine_evidence(evidence, arrays, frame, plan, x, y));
+                store(terminal + x,
+                      refine_evidence(evidence, arrays, frame, plan, x, y, add_atomically));
                 return;
               }
               store(terminal + x, evidence);
               for (int k = x; k < x + lanes; ++k) {
-                terminal[k] = refine_evidence(terminal[k], arrays, frame, plan, k, y);
+                terminal[k] =
+                    refine_evidence(terminal[k], arrays, frame, plan, k, y, add_atomically);
               }
             });
       },

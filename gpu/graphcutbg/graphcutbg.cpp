@@ -122,8 +122,12 @@ void ModelBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours, 
   memory.reserve(arrays_.colors, 1);
   arrays_.cells = PictureCells::of(size);
   memory.reserve(arrays_.outline, arrays_.cells.count());
-  for (uint32_t*& sparks : arrays_.sparks) memory.reserve(sparks, arrays_.cells.count());
+  for (int k = 0; k < 2; ++k) {
+    memory.reserve(arrays_.sparks[k], arrays_.cells.count());
+    memory.reserve(arrays_.excused[k], arrays_.cells.count());
+  }
   memory.reserve(arrays_.sparkle, arrays_.cells.count());
+  memory.reserve(arrays_.calm, arrays_.cells.count());
   memory.reserve(scene_, 1);
   held_ = nullptr;
   if (has_output) memory.reserve(held_, pixels);
@@ -374,7 +378,8 @@ class GraphCutBgCuda final : public GraphCutBg {
       queue.copy_bytes(words + plane * Model::kWords, arrays.background, plane);
       for (void* cells :
            {static_cast<void*>(arrays.sparks[0]), static_cast<void*>(arrays.sparks[1]),
-            static_cast<void*>(arrays.sparkle)}) {
+            static_cast<void*>(arrays.excused[0]), static_cast<void*>(arrays.excused[1]),
+            static_cast<void*>(arrays.sparkle), static_cast<void*>(arrays.calm)}) {
         check(cudaMemsetAsync(cells, 0, arrays.cells.count() * sizeof(uint32_t), stream_of(queue)),
               "clearing the cells of the picture");
       }

@@ -39,8 +39,8 @@ __global__ void reset_kernel(ModelArrays arrays, const uint32_t* background, Sce
   auto* colors = reinterpret_cast<uint32_t*>(arrays.colors);
   for (size_t k = i; k < sizeof(ColorHistograms) / sizeof(uint32_t); k += threads) colors[k] = 0;
   for (size_t k = i; k < arrays.cells.count(); k += threads) {
-    arrays.sparks[0][k] = arrays.sparks[1][k] = 0;
-    arrays.sparkle[k] = 0;
+    for (int half = 0; half < 2; ++half) arrays.sparks[half][k] = arrays.excused[half][k] = 0;
+    arrays.sparkle[k] = arrays.calm[k] = 0;
   }
   if (background && i < arrays.plane()) start_model_from(arrays, background, i);
 }
@@ -324,7 +324,7 @@ __global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
   const auto cells = static_cast<int>(arrays.cells.count());
   for (int i = block * kThreads + static_cast<int>(threadIdx.x); i < cells;
        i += survey_blocks * kThreads) {
-    advance_cell(arrays, scene.frame, i);
+    advance_cell(arrays, scene, i);
   }
   Surveyor surveyor(arrays, in, survey);
   const auto grid = SurveyGrid::of(arrays.width, arrays.height);

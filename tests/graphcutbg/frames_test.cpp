@@ -444,26 +444,60 @@ TEST_P(GraphCutFrames, CameraTurns_PictureIsBackgroundDuringAndAfterTheTurn) {
   for (int k = 0; k < 10; ++k) EXPECT_LT(shoot(100, ++i), kSize.area() / 50) << "after the turn";
 }
 
-TEST_P(GraphCutFrames, GreyPicture_DarkObjectIsForegroundInColorItIsAShadow) {
-  for (const bool grey : {true, false}) {
-    Clip clip{.format = grey ? PixelFormat::gray8 : PixelFormat::rgb, .empty = true, .noise = 2};
-    Camera camera = on_backend(clip, masks());
-    camera.shoot(0, 40);
-    GuardedFrame frame = clip.frame(40);
-    for (int y = 16; y < 32; ++y) {
-      for (int x = 20; x < 40; ++x) {
-        for (int c = 0; c < (grey ? 1 : 3); ++c) {
-          frame.frame().set_sample(c, x, y, frame.frame().sample(c, x, y) * 7 / 10);
+TEST_P(GraphCutFrames, DimmedBackground_IsAShadowInColorAndWhereGreyTextureIsKept) {
+  constexpr Size kSize{128, 96};
+  // A square of 40x40 pixels in a frame. is_dimmed: as in a shadow; otherwise, its luma is 60.
+  const auto foreground = [&](PixelFormat format, bool is_textured, bool is_dimmed) {
+    Camera camera = on_backend({.size = kSize, .format = format}, masks());
+    uint32_t found = 0;
+    for (int i = 0; i <= 60; ++i) {
+      GuardedFrame frame(format, kSize);
+      for (int at = 0; at < 128 * 96; ++at) {
+        const int x = at % 128, y = at / 128;
+        const auto random = [&](uint32_t what, uint32_t from, uint32_t range) {
+          return static_cast<int>(hash(static_cast<uint32_t>(at), what, from) % range);
+        };
+        const int noise = random(7, static_cast<uint32_t>(i), 5);
+        const bool is_inside = i == 60 && x >= 40 && x < 80 && y >= 30 && y < 70;
+        for (int c = 0; c < (format == PixelFormat::gray8 ? 1 : 3); ++c) {
+          const int hue = x < 60 ? 20 * c : 40 - 20 * c;
+          const int was = 90 + hue + (is_textured ? random(5, 0, 24) : 0);
+          const int now = !is_inside ? was : is_dimmed ? was * 7 / 10 : 60;
+          frame.frame().set_sample(c, x, y, now + noise);
         }
       }
+      found = camera.shoot(std::as_const(frame).frame()).report.foreground;
     }
-    const uint32_t found = camera.shoot(std::as_const(frame).frame()).report.foreground;
-    if (grey) {
-      EXPECT_NEAR(found, 320, 40);
-    } else {
-      EXPECT_LT(found, 40u);
-    }
+    return found;
+  };
+  for (const bool is_textured : {true, false}) {
+    EXPECT_LT(foreground(PixelFormat::rgb, is_textured, true), 200u) << "the shadow has the hue";
+    EXPECT_NEAR(foreground(PixelFormat::gray8, is_textured, false), 1600, 100) << "an object";
   }
+  EXPECT_LT(foreground(PixelFormat::gray8, true, true), 200u) << "the shadow has the texture";
+  EXPECT_NEAR(foreground(PixelFormat::gray8, false, true), 1600, 100) << "nothing tells them apart";
+}
+
+// An object of the background's tones hides its texture. In a colour picture, hue would tell.
+TEST_P(GraphCutFrames, GreyObjectWithTheTonesOfTheBackground_IsForegroundInACalmPicture) {
+  constexpr Size kSize{128, 96};
+  Camera camera = on_backend({.size = kSize, .format = PixelFormat::gray8}, masks());
+  uint32_t found = 0;
+  for (int i = 0; i <= 100; ++i) {
+    GuardedFrame frame(PixelFormat::gray8, kSize);
+    for (int at = 0; at < 128 * 96; ++at) {
+      const int x = at % 128, y = at / 128;
+      const auto random = [&](uint32_t from) { return hash(static_cast<uint32_t>(at), from); };
+      // Pixels of the object are as bright as the background a pixel away.
+      const bool is_inside = i == 100 && x >= 40 && x < 80 && y >= 30 && y < 70;
+      const uint32_t seen = static_cast<uint32_t>(at) + (is_inside ? 1 : 0);
+      const int level = 80 + static_cast<int>(hash(seen, 5) % 80);
+      frame.frame().set_sample(
+          0, x, y, level + static_cast<int>(random(1000 + static_cast<uint32_t>(i)) % 5));
+    }
+    found = camera.shoot(std::as_const(frame).frame()).report.foreground;
+  }
+  EXPECT_NEAR(found, 1600, 120);
 }
 
 TEST_P(GraphCutFrames, FreezeEnabled_ModelIsUnchanged) {

@@ -103,11 +103,12 @@ TEST(GraphCutMask, GradedMask_GivesMoreEvidenceThanAnInterpolatedEdge) {
   }
   GraphCutBgParams params;
   params.source = GraphCutSource::mask;
-  const auto plan = graphcutbg::energy_plan_of(params, frame, size);
-  for (const int threshold : {384, 6400}) {  // 6400 is the largest: var-threshold=200
+  for (const int threshold : {12, 200}) {
+    params.var_threshold = threshold;
+    const auto plan = graphcutbg::energy_plan_of(params, frame, size);
     for (const int value : {6, 100, 150, 249}) {
-      const int weak = graphcutbg::mask_evidence({value, false}, threshold, plan);
-      const int strong = graphcutbg::mask_evidence({value, true}, threshold, plan);
+      const int weak = graphcutbg::mask_evidence({value, false}, plan);
+      const int strong = graphcutbg::mask_evidence({value, true}, plan);
       EXPECT_EQ(weak < 0, value < 128);
       EXPECT_GT(std::abs(strong), 2 * std::abs(weak)) << value;
       EXPECT_LT(std::abs(strong), graphcutbg::kCertainWeight) << value;

@@ -20,6 +20,8 @@
 namespace regions::graphcutbg {
 namespace {
 
+const auto add_to = [](uint32_t* sum, uint32_t amount) { *sum += amount; };
+
 // The colour of a pixel in a frame: two background colours with noise, and a passing object.
 Color color_of_frame(uint32_t pixel, uint32_t frame) {
   const auto noise = [&](uint32_t c) {
@@ -151,8 +153,9 @@ TEST(GraphCutEnergy, ForegroundEvidence_ShadowOfABackgroundColorLosesItAndOtherC
   grass.var_luma = 16 * 8;
   const int strong = 4 * kUnitsPerNat;
   const auto remaining = [&](const Color& now, int error) {
-    return suppress_shadow(strong, now, grass, plan.shadow, plan.shadow_darkest,
-                           [&](int) { return error; });
+    return suppress_shadow(
+        strong, now, grass, plan.shadow_darkest, [&](bool) { return plan.shadow; },
+        [&](int) { return error; });
   };
   const Color shadow{112, 114, 121};  // 0.7 times the brightness
   EXPECT_LT(remaining(shadow, 0), 0);
@@ -171,8 +174,9 @@ TEST(GraphCutEnergy, DarkBackground_HasNoShadows) {
        {std::pair{49, true}, {48, true}, {47, false}, {12, false}}) {
     const Mode road = new_mode({luma, 128, 128}, Mode::kFullWeight);
     const Color darker{luma * 6 / 10, 128, 128};
-    const int remaining = suppress_shadow(kStrong, darker, road, plan.shadow, plan.shadow_darkest,
-                                          [](int) { return 0; });
+    const int remaining = suppress_shadow(
+        kStrong, darker, road, plan.shadow_darkest, [&](bool) { return plan.shadow; },
+        [](int) { return 0; });
     EXPECT_EQ(remaining < kStrong, has_shadows) << luma;
   }
 }
@@ -241,6 +245,57 @@ TEST(GraphCutEnergy, ShadingError_ShadowAndFlatObject_IsNearReference) {
   EXPECT_GT(in_object / static_cast<double>(kSide * (kSide - kBorder)), 400);
 }
 
+TEST(GraphCutEnergy, KeepsTexture_FindsShadowsButNoObjectsAndNothingWithoutTexture) {
+  constexpr int kSide = 40;
+  struct Scene {
+    const char* name;
+    bool is_textured;                  // the background
+    int (*now)(int was, uint32_t at);  // luma of the frame
+    bool is_shadow;
+  };
+  static const auto noise_of = [](uint32_t at) {
+    return static_cast<int>(regions::hash(at, 9) % 5) - 2;
+  };
+  const Scene scenes[] = {
+      {"shadow", true, [](int was, uint32_t at) { return was * 6 / 10 + noise_of(at); }, true},
+      {"flat object", true, [](int, uint32_t at) { return 60 + noise_of(at); }, false},
+      {"textured object", true,
+       [](int, uint32_t at) { return 50 + static_cast<int>(regions::hash(at, 4) % 20); }, false},
+      {"inverted texture", true, [](int was, uint32_t) { return 180 - was; }, false},
+      {"flat road", false, [](int was, uint32_t at) { return was * 6 / 10 + noise_of(at); }, false},
+      {"nothing varies", false, [](int, uint32_t) { return 60; }, false},
+  };
+  for (const auto& [name, is_textured, now, is_shadow] : scenes) {
+    oracle::Levels levels[2] = {oracle::Levels(kSide, std::vector<double>(kSide)), levels[0]};
+    std::vector<uint32_t> words[2] = {std::vector<uint32_t>(kSide * kSide), words[0]};
+    for (uint32_t at = 0; at < words[0].size(); ++at) {
+      const int was = 90 + (is_textured ? static_cast<int>(regions::hash(at, 3) % 20) : 0);
+      for (size_t k = 0; k < 2; ++k) {
+        const int luma = k == 0 ? now(was, at) : was;
+        words[k][at] = static_cast<uint32_t>(Color{luma}.packed()) | at << 24;
+        levels[k][at / kSide][at % kSide] = luma;
+      }
+    }
+    ModelArrays canvas;
+    canvas.width = canvas.height = kSide;
+    canvas.current = words[0].data();
+    canvas.background = words[1].data();
+    int found = 0;
+    for (int y = 0; y < kSide; ++y) {
+      for (int x = 0; x < kSide; ++x) {
+        const bool is_kept = keeps_texture(canvas, x, y);
+        const double correlation = oracle::texture_correlation(levels[0], levels[1], x, y);
+        EXPECT_EQ(is_kept, correlation > 0 && 3 * correlation * correlation >= 1 - 1e-9)
+            << name << ", " << x << ", " << y;
+        found += is_kept;
+      }
+    }
+    const double share = found / static_cast<double>(words[0].size());
+    EXPECT_EQ(share > 0.5, is_shadow) << name;
+    EXPECT_TRUE(share < 0.02 || share > 0.98) << name << ": " << share;
+  }
+}
+
 TEST(GraphCutEnergy, BackgroundShiftedByUpToTwoPixels_HasNoForegroundEvidence) {
   constexpr int kWidth = 9, kHeight = 7;
   const Color grass{90, 110, 120}, tape{220, 128, 128}, person{40, 160, 110};
@@ -250,9 +305,12 @@ TEST(GraphCutEnergy, BackgroundShiftedByUpToTwoPixels_HasNoForegroundEvidence) {
   canvas.height = kHeight;
   canvas.current = now.data();
   canvas.background = background.data();
-  int32_t sparkle = 0;
+  int32_t sparkle = 0, calm = 0;
+  uint32_t excused[2] = {};
   canvas.cells = {4, 1, 1};
   canvas.sparkle = &sparkle;
+  canvas.calm = &calm;
+  for (size_t k = 0; k < 2; ++k) canvas.excused[k] = &excused[k];
   for (int x = 0; x < kWidth; ++x) background[canvas.at(x, 2)] = tape.packed();
   FramePlan frame;
   frame.var_threshold = 6 * kUnitsPerNat;
@@ -260,7 +318,7 @@ TEST(GraphCutEnergy, BackgroundShiftedByUpToTwoPixels_HasNoForegroundEvidence) {
   constexpr int kStrong = 5 * kUnitsPerNat;
   const auto evidence_of = [&](const Color& color, int y) {
     now[canvas.at(4, y)] = color.packed();
-    return suppress_jitter(kStrong, canvas, frame, mode, 4, y);
+    return suppress_jitter(kStrong, canvas, frame, mode, 4, y, add_to);
   };
   EXPECT_EQ(evidence_of(tape, 3), 0);
   EXPECT_EQ(evidence_of(tape, 4), 0);
@@ -271,6 +329,10 @@ TEST(GraphCutEnergy, BackgroundShiftedByUpToTwoPixels_HasNoForegroundEvidence) {
   EXPECT_EQ(evidence_of(mixture, 5), kStrong) << "too far";
   EXPECT_EQ(evidence_of(other_hue, 3), kStrong) << "a mixture in luma only";
   EXPECT_EQ(evidence_of(person, 3), kStrong) << "another colour than the background";
+  EXPECT_EQ(excused[0], 4u) << "the pixels that lost their evidence";
+  calm = kFullCalm;
+  EXPECT_EQ(evidence_of(tape, 3), kStrong) << "in a calm cell";
+  EXPECT_EQ(excused[0], 5u) << "counted nevertheless";
 }
 
 TEST(ForegroundColors, LogarithmOfAnyCount_DeviatesByLessThan7PercentOfANat) {
@@ -490,8 +552,8 @@ struct SquareInPicture {
   static constexpr int kSide = 64, kFirst = 20, kLast = 43;
   std::vector<uint32_t> current = std::vector<uint32_t>(kSide * kSide), background = current;
   std::vector<OutlineSums> outline;
-  std::vector<uint32_t> sparks[2];
-  std::vector<int32_t> sparkle;
+  std::vector<uint32_t> sparks[2], excused[2];
+  std::vector<int32_t> sparkle, calm;
   ModelArrays canvas;
 
   // The lumas of the picture and of the model, inside and outside the square.
@@ -499,13 +561,21 @@ struct SquareInPicture {
     canvas.width = canvas.height = kSide;
     canvas.cells = PictureCells::of({kSide, kSide});
     outline.resize(canvas.cells.count());
-    for (auto& counts : sparks) counts.resize(canvas.cells.count());
+    for (size_t k = 0; k < 2; ++k) {
+      sparks[k].resize(canvas.cells.count());
+      excused[k].resize(canvas.cells.count());
+    }
     sparkle.resize(canvas.cells.count());
+    calm.resize(canvas.cells.count());
     canvas.current = current.data();
     canvas.background = background.data();
     canvas.outline = outline.data();
-    for (size_t k = 0; k < 2; ++k) canvas.sparks[k] = sparks[k].data();
+    for (size_t k = 0; k < 2; ++k) {
+      canvas.sparks[k] = sparks[k].data();
+      canvas.excused[k] = excused[k].data();
+    }
     canvas.sparkle = sparkle.data();
+    canvas.calm = calm.data();
     for (int y = 0; y < kSide; ++y) {
       for (int x = 0; x < kSide; ++x) {
         LabelHistory history;
@@ -523,9 +593,14 @@ struct SquareInPicture {
   static bool is_inside(int x, int y) {
     return x >= kFirst && x <= kLast && y >= kFirst && y <= kLast;
   }
+  // Prepares all cells for a frame of a model that has seen `age` frames.
+  void advance(uint32_t frame, uint32_t age = 9) {
+    Scene scene;
+    scene.frame = frame;
+    scene.age = age;
+    for (int i = 0; i < static_cast<int>(canvas.cells.count()); ++i) advance_cell(canvas, scene, i);
+  }
 };
-
-const auto add_to = [](uint32_t* sum, uint32_t amount) { *sum += amount; };
 
 TEST(LabelHistory, EdgeInModelOnly_IsAGhost) {
   struct Case {
@@ -612,7 +687,7 @@ TEST(LabelHistory, SparksInSomeFrames_SparkleRisesAroundThemAndFades) {
   for (uint32_t frame = 0; frame < 300; ++frame) {
     const uint32_t sparks = frame < 100 ? 7 : 0;
     picture.sparks[frame % 2][static_cast<size_t>(cell)] = sparks;
-    for (int i = 0; i < static_cast<int>(canvas.cells.count()); ++i) advance_cell(canvas, frame, i);
+    picture.advance(frame);
     expected += sparks * 256.0 / 64 - expected / 32;
     EXPECT_NEAR(picture.sparkle[static_cast<size_t>(cell)], expected, 32) << frame;
     EXPECT_EQ(picture.sparkle[static_cast<size_t>(next)],
@@ -621,8 +696,31 @@ TEST(LabelHistory, SparksInSomeFrames_SparkleRisesAroundThemAndFades) {
   }
   EXPECT_EQ(picture.sparkle[static_cast<size_t>(cell)], 0) << "forgotten";
   picture.sparks[0][static_cast<size_t>(cell)] = static_cast<uint32_t>(-5);
-  for (int i = 0; i < static_cast<int>(canvas.cells.count()); ++i) advance_cell(canvas, 300, i);
+  picture.advance(300);
   EXPECT_EQ(picture.sparkle[static_cast<size_t>(cell)], 0) << "never negative";
+}
+
+TEST(LabelHistory, ExcusedPixels_CalmRisesFastWithoutThemAndFallsSlowlyWithThem) {
+  SquareInPicture picture({90, 90}, {90, 90}, 0);
+  const auto cell = static_cast<size_t>(picture.canvas.cells.index_of(30, 30)), next = cell + 1,
+             far = cell + 3;
+  double expected = 0;
+  for (uint32_t frame = 0; frame < 400; ++frame) {
+    const bool is_moving = frame >= 100 && frame < 200;
+    // 4 pixels among the 576 of nine cells are noise.
+    picture.excused[frame % 2][cell] = is_moving ? 5 : 4;
+    picture.advance(frame);
+    expected += is_moving ? -expected / 128 : (kFullCalm - expected) / 32;
+    EXPECT_NEAR(picture.calm[cell], expected, 150) << frame;
+    EXPECT_EQ(picture.calm[next], picture.calm[cell]) << frame;
+    EXPECT_GT(picture.calm[far], frame > 99 ? kFullCalm * 9 / 10 : 0) << frame;
+    const bool is_still = is_calm<int32_t>(picture.canvas, 30, 30);
+    EXPECT_EQ(is_still, picture.calm[cell] >= kFullCalm * 5 / 8) << frame;
+    EXPECT_FALSE(is_still && (frame == 20 || frame == 199)) << frame;
+    EXPECT_TRUE(is_still || (frame != 40 && frame != 140 && frame != 240)) << frame;
+  }
+  picture.advance(400, 1);
+  EXPECT_EQ(picture.calm[far], 0) << "a new model";
 }
 
 TEST(LabelHistory, NewForegroundInSparklingCell_HasLimitedEvidence) {
@@ -647,6 +745,17 @@ TEST(LabelHistory, NewForegroundInSparklingCell_HasLimitedEvidence) {
   EXPECT_EQ(limit_sparkle(strong, false, picture.canvas, frame, 30, 30), strong) << "not new";
   frame.var_threshold = 64;
   EXPECT_EQ(limited(5000, 64), 64) << "never more than the threshold";
+}
+
+TEST(GraphCutPlan, PictureWithLittleColor_HasALowerThresholdAndMoreWeight) {
+  for (const auto& [colorfulness, threshold, gain] :
+       {std::tuple{256, 384, 256}, {128, 336, 288}, {0, 288, 320}}) {
+    FramePlan frame = frame_plan_of({});
+    frame.colorfulness = colorfulness;
+    adapt_to_grey(frame);
+    EXPECT_NEAR(frame.var_threshold, threshold, 1) << colorfulness;
+    EXPECT_EQ(frame.evidence_gain, gain) << colorfulness;
+  }
 }
 
 TEST(GraphCutPlan, RatesOfForeground_FollowTheAgeOfTheModel) {

@@ -97,4 +97,28 @@ double beam_error(const Levels& now, const Levels& background, size_t x, size_t 
   return error_around(now, x, y, [&](size_t x2, size_t y2) { return background[y2][x2] + rise; });
 }
 
+double texture_correlation(const Levels& now, const Levels& background, int x, int y) {
+  const auto luma = [](const Levels& picture, int px, int py) {
+    const int last = static_cast<int>(picture.size()) - 1;
+    return picture[static_cast<size_t>(std::clamp(py, 0, last))]
+                  [static_cast<size_t>(std::clamp(px, 0, last))];
+  };
+  // Neighbours are three pixels apart.
+  const auto difference = [&](const Levels& picture, int px, int py, int axis) {
+    const double next = luma(picture, px + 3 * (axis == 0), py + 3 * (axis == 1));
+    return std::clamp(next - luma(picture, px, py), -8.0, 8.0);
+  };
+  double both = 0, squares[2] = {};
+  for (int i = 0; i < 40; ++i) {
+    const int axis = i / 20, along = i % 4 * 3 - 6, across = i / 4 % 5 * 3 - 6;
+    const int px = x + (axis == 0 ? along : across), py = y + (axis == 0 ? across : along);
+    const double is = difference(now, px, py, axis), was = difference(background, px, py, axis);
+    both += is * was;
+    squares[0] += is * is;
+    squares[1] += was * was;
+  }
+  const double product = squares[0] * squares[1];
+  return product > 0 ? both / std::sqrt(product) : 0;
+}
+
 }  // namespace regions::oracle

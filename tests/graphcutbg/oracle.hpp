@@ -42,5 +42,8 @@ using Levels = std::vector<std::vector<double>>;
 double shading_error(const Levels& now, const Levels& background, std::size_t x, std::size_t y);
 // Brightens the background as at (x, y), and measures the difference in the same way.
 double beam_error(const Levels& now, const Levels& background, std::size_t x, std::size_t y);
+// The coefficient of correlation of differences of luma in the frame and in the background, around
+// (x, y). Differences are limited to 8 levels. Outside the picture, its nearest pixel counts.
+double texture_correlation(const Levels& now, const Levels& background, int x, int y);
 
 }  // namespace regions::oracle

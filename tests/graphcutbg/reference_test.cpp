@@ -31,8 +31,12 @@ class Reference {
     for (auto& weights : weights_) weights.resize(pixels);
     mask.resize(pixels);
     outline_.resize(cells_.count());
-    for (auto& counts : sparks_) counts.resize(cells_.count());
+    for (size_t k = 0; k < 2; ++k) {
+      sparks_[k].resize(cells_.count());
+      excused_[k].resize(cells_.count());
+    }
     sparkle_.resize(cells_.count());
+    calm_.resize(cells_.count());
   }
   void set_background(const std::vector<uint32_t>& background) {
     scene_.age = kKnownAge;
@@ -44,8 +48,7 @@ class Reference {
     const ModelArrays canvas = this->canvas();
     const EnergyPlan energy = energy_plan_of(params, size_, given.size());
     const auto add = [](auto* sum, auto amount) { *sum += amount; };
-    for (int i = 0; i < static_cast<int>(cells_.count()); ++i)
-      advance_cell(canvas, scene_.frame, i);
+    for (int i = 0; i < static_cast<int>(cells_.count()); ++i) advance_cell(canvas, scene_, i);
     Survey survey;
     const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
     const auto color = [&](int x, int y) { return color_at(frame, x, y); };
@@ -137,8 +140,12 @@ class Reference {
     canvas.colors = colors_.get();
     canvas.cells = cells_;
     canvas.outline = outline_.data();
-    for (size_t k = 0; k < 2; ++k) canvas.sparks[k] = sparks_[k].data();
+    for (size_t k = 0; k < 2; ++k) {
+      canvas.sparks[k] = sparks_[k].data();
+      canvas.excused[k] = excused_[k].data();
+    }
     canvas.sparkle = sparkle_.data();
+    canvas.calm = calm_.data();
     if (!excluded_.empty()) canvas.excluded = excluded_.data();
     return canvas;
   }
@@ -170,8 +177,8 @@ class Reference {
   std::vector<int32_t> weights_[5];
   std::vector<uint8_t> excluded_;
   std::vector<OutlineSums> outline_;
-  std::vector<uint32_t> sparks_[2];
-  std::vector<int32_t> sparkle_;
+  std::vector<uint32_t> sparks_[2], excused_[2];
+  std::vector<int32_t> sparkle_, calm_;
   std::unique_ptr<ColorHistograms> colors_ = std::make_unique<ColorHistograms>();
   Scene scene_;
   SceneWatch watch_;

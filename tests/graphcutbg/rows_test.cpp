@@ -22,16 +22,16 @@ struct RandomModel : ModelState {
     allocate(picture, wanted, 1);
     const size_t pixels = picture.area();
     const auto any_of = [&](uint32_t i, uint32_t plane) { return regions::hash(i, plane, seed); };
-    const bool calm = seed % 3 == 0;  // nearly every colour matches a mode
+    const bool is_near = seed % 3 == 0;  // nearly every colour matches a mode
     for (uint32_t i = 0; i < pixels; ++i) {
       background[i] = any_of(i, 1);  // with any history
-      if (calm) background[i] |= LabelHistory::kStill << 25;
+      if (is_near) background[i] |= LabelHistory::kStill << 25;
       // Most pixels are similar to the background.
       const uint32_t near = (background[i] & 0xFFFFFF) ^ (any_of(i, 2) & 0x030307);
-      current[i] = any_of(i, 3) % (calm ? 99 : 4) == 0 ? any_of(i, 4) & 0xFFFFFF : near;
+      current[i] = any_of(i, 3) % (is_near ? 99 : 4) == 0 ? any_of(i, 4) & 0xFFFFFF : near;
       excluded.push_back(any_of(i / 3, 5) % 5 == 0);
       for (int k = 0; k < Model::kModes; ++k) {
-        const bool usual = calm && k == static_cast<int>(i / 50 % 3);
+        const bool usual = is_near && k == static_cast<int>(i / 50 % 3);
         if (!usual && any_of(i, 10 + static_cast<uint32_t>(k)) % 3 == 0)
           continue;  // an unused mode
         Mode mode = new_mode(Color::load(&background[i]), 0);
@@ -55,6 +55,7 @@ struct RandomModel : ModelState {
     }
     for (uint32_t i = 0; i < cells.count(); ++i) {
       sparkle[i] = static_cast<int32_t>(any_of(i, 7) % 1000);
+      calm[i] = static_cast<int32_t>(any_of(i, 13) % kFullCalm);
       outline[i] = {any_of(i, 11) % 9999, any_of(i, 12) % 9999};
     }
     // The comparison finds weights that were not computed.
@@ -68,7 +69,9 @@ struct RandomModel : ModelState {
     std::vector<uint32_t> sums;
     for (const OutlineSums& each : outline)
       sums.insert(sums.end(), {each.in_picture, each.in_model});
-    for (const auto& counts : sparks) sums.insert(sums.end(), counts.begin(), counts.end());
+    for (const auto* counts : {&sparks[0], &sparks[1], &excused[0], &excused[1]}) {
+      sums.insert(sums.end(), counts->begin(), counts->end());
+    }
     return sums;
   }
   std::array<std::vector<int32_t>*, 5> weights() {
@@ -101,6 +104,8 @@ struct Round {
     scene.frame = number;
     SceneWatch watch;
     frame = plan_frame(scene, watch, Survey(), SceneMeasures(), frame_plan_of(params));
+    frame.colorfulness = one_in(3, 10) ? 0 : one_in(3, 15) ? 100 : 256;
+    adapt_to_grey(frame);
     if (one_in(3, 12)) frame.light = {5000, -3000};
     if (one_in(3, 13)) frame.light = {2500, 9000};
     if (frame.starts) frame.light = {};
