@@ -549,7 +549,7 @@ REGIONS_HD inline int colorfulness_of(const SurveySums& sums) {
 // Adapts the evidence to pictures with little colour: lowers the threshold, because noise adds to
 // one component of the squared distance instead of three, and weights the evidence more, because
 // luma alone separates less. Mean F-measure of thirteen grey kinds of clips with the thresholds
-// 12, 10.5, 9 and 7.2 variances and the weights 1, 1.125, 1.25 and 1.5: .821, .828, .836, .845
+// 12, 10.5, 9 and 7.2 variances and the weights 1, 1.125, 1.25 and 1.5: .821, .828, .835, .845
 // (bench/peers/graphcutbg_quality.py, seeds 1 to 4, 2026-11-30). But lower thresholds find more
 // soft shadows: F-measure of people in the grey vtest.avi, compared with their masks in colour:
 // .926, .924, .918, .912.
@@ -752,7 +752,7 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, SceneWatch& watch, const Su
   constexpr uint32_t kBusyFrames = 8;
   // A camera that shakes shifts by less than kMinShift bins. A camera that turns goes on turning.
   constexpr int kMinShift = 3;
-  constexpr int kTurningFrames = 30;
+  constexpr int kTurningFrames = 30, kFlickerFrames = 50;
   const SurveySums& sums = survey.sums;
   frame.colorfulness = colorfulness_of(sums);
   adapt_to_grey(frame);
@@ -760,7 +760,6 @@ REGIONS_HD inline FramePlan plan_frame(Scene& scene, SceneWatch& watch, const Su
   watch_repeats(watch, survey, measures);
   frame.change =
       scene.age > 0 ? change_of(watch, survey, measures, frame.light) : SceneChange::none;
-  constexpr int kFlickerFrames = 50;
   watch.flicker =
       frame.change == SceneChange::light ? kFlickerFrames : larger(watch.flicker - 1, 0);
   const bool is_visible =
