@@ -475,10 +475,10 @@ TEST_P(GraphCutFrames, DimmedBackground_IsAShadowInColorAndWhereGreyTextureIsKep
     EXPECT_NEAR(foreground(PixelFormat::gray8, is_textured, false), 1600, 100) << "an object";
   }
   EXPECT_LT(foreground(PixelFormat::gray8, true, true), 200u) << "the shadow has the texture";
-  EXPECT_NEAR(foreground(PixelFormat::gray8, false, true), 1600, 100) << "nothing tells them apart";
+  EXPECT_NEAR(foreground(PixelFormat::gray8, false, true), 1600, 100) << "equal to a dark object";
 }
 
-// An object of the background's tones hides its texture. In a colour picture, hue would tell.
+// An object of the background's tones hides its texture. Only its luma is compared.
 TEST_P(GraphCutFrames, GreyObjectWithTheTonesOfTheBackground_IsForegroundInACalmPicture) {
   constexpr Size kSize{128, 96};
   Camera camera = on_backend({.size = kSize, .format = PixelFormat::gray8}, masks());
