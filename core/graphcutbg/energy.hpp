@@ -3,8 +3,6 @@
 // moving background. This file also contains the match cache.
 #pragma once
 
-#include <type_traits>
-
 #include "core/graphcutbg/graphcutbg.hpp"
 #include "core/graphcutbg/label_history.hpp"
 

@@ -122,7 +122,7 @@ REGIONS_HD void count_spark(const ModelArrays& arrays, const FramePlan& frame, b
   add(arrays.sparks[frame.frame % 2] + arrays.cells.index_of(x, y), is_inside ? ~0u : 1u);
 }
 
-// Counts the pixels from (x, y) on whose evidence suppress_jitter() excuses in this frame.
+// Counts the pixels from (x, y) on that suppress_jitter() excuses in this frame.
 template <class Int, class Add>
 REGIONS_LANES void count_excused(const ModelArrays& arrays, const FramePlan& frame,
                                  const LaneBool<Int>& is_excused, int x, int y, Add add) {
@@ -132,7 +132,7 @@ REGIONS_LANES void count_excused(const ModelArrays& arrays, const FramePlan& fra
   write_words(counts, select(is_excused, Int(1), Int(0)));
   uint32_t* sums = arrays.excused[frame.frame % 2];
   const int first = arrays.cells.index_of(x, y), last = arrays.cells.index_of(x + kLanes - 1, y);
-  if (first == last) {
+  if (first == last) {  // one addition, because atomic additions take long
     uint32_t count = 0;
     for (int k = 0; k < kLanes; ++k) count += counts[k];
     return add(sums + first, count);
@@ -168,7 +168,7 @@ REGIONS_HD inline void advance_cell(const ModelArrays& arrays, const Scene& scen
   const int32_t before = arrays.sparkle[index], calm = arrays.calm[index];
   arrays.sparkle[index] =
       larger(before - (before + 31) / 32 + (sparks * 256 >> (2 * cells.shift)), 0);
-  constexpr uint32_t kNoise = 128;  // pixels per pixel that noise alone excuses
+  constexpr uint32_t kNoise = 128;  // noise alone excuses at most one of this many pixels
   const int32_t change = excused > pixels / kNoise ? -calm / 128 : (kFullCalm - calm + 31) / 32;
   arrays.calm[index] = scene.age > 1 ? calm + change : 0;
   arrays.sparks[1 - half][index] = arrays.excused[1 - half][index] = 0;
