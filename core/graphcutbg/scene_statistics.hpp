@@ -263,6 +263,10 @@ struct SurveyGrid {
   REGIONS_HD int zone_of(int x, int y) const {
     return y * kZones / side[1] * kZones + x * kZones / side[0];
   }
+  // The first column of pixels to the right of a column of zones.
+  REGIONS_HD int zone_end(int column) const {
+    return ((column + 1) * side[0] + kZones - 1) / kZones;
+  }
 };
 
 // Statistics of the pixels of a SurveyGrid.
