@@ -5,14 +5,14 @@ specks (regions of up to 8 pixels per frame), boxes (of more than 8 pixels; corr
 
     bench/peers/graphcutbg_quality.py [FOLDER …] [--seeds 1,2,3,4,5] [--kinds KIND,…] [--set NAME=VALUE …]
             [--tool build/bench/programs/graphcutbg] [--json FILE] [--stills FOLDER]
-            [--no-peers | --peers-of FILE]
+            [--no-peers | [--peers NAME,…] [--peers-of FILE]]
 
 FOLDER has CDnet's layout, see cdnet.py. Without one, clips are composed with exact masks. A KIND is a difficulty of
 composites.py or a category of categories.py; `composites` (the default) and `categories` mean all of them. graphcutbg
 has one setting for all clips. Its masks are shown without a filter and with the median, opening or closing that is best
 for all clips. Each peer has the best filter for all clips and the best filter for each kind of clip. At the end, the
 program prints the peers that are better than graphcutbg without a filter. Needs NumPy and Pillow. Peers, composites and
-stills also need opencv-contrib-python-headless; SuBSENSE and PAWCS need the package bgslibrary, built against OpenCV 4.
+stills also need opencv-contrib-python-headless; SuBSENSE, PAWCS and PBAS need the package bgslibrary, built against OpenCV 4.
 A missing subtractor is named and skipped.
 """
 import argparse
@@ -191,6 +191,17 @@ def summary(results):
     return lines
 
 
+def peers_to_run(options):
+    if options.no_peers or (options.peers_of and not options.peers):
+        return ()
+    if not options.peers:
+        return list(subtractors.present())
+    names = options.peers.split(",")
+    if unknown := [name for name in names if name not in subtractors.present()]:
+        sys.exit(f"graphcutbg_quality.py: --peers {','.join(unknown)}: not installed; expected {', '.join(subtractors.EVERY)}")
+    return names
+
+
 def write(options, results, lines):
     """Writes the record. Of each clip it has the figures that the summary uses, on one line."""
     ways = [(line["who"], line["filter"]) for line in lines if line["filter"] != OF_EACH]
@@ -215,13 +226,15 @@ def main():
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--stills", metavar="FOLDER")
     parser.add_argument("--no-peers", action="store_true")
-    parser.add_argument("--peers-of", metavar="FILE", help="take the peers' figures from this record of the same clips")
+    parser.add_argument("--peers", metavar="NAME,…", help="run only these peers (default: all that are installed)")
+    parser.add_argument("--peers-of", metavar="FILE",
+                        help="take the figures of all peers that --peers does not name from this record of the same clips")
     options = parser.parse_args()
     if cv2 is None and not (options.folders and options.no_peers and not options.stills):
         sys.exit("graphcutbg_quality.py: cv2 is not installed; only FOLDER … --no-peers works without it")
     names = options.folders or [f"{seed}/{kind}" for seed in options.seeds.split(",")
                                 for kind in kinds_of(options.kinds)]
-    runs_peers = list(subtractors.present()) if not options.no_peers and not options.peers_of else ()
+    runs_peers = peers_to_run(options)
     tasks = [(name, options.tool, options.set, options.stills, runs_peers, not options.no_peers)
              for name in names]
     results = {}
@@ -238,7 +251,7 @@ def main():
         if recorded["clips"].keys() != results.keys():
             sys.exit(f"graphcutbg_quality.py: {options.peers_of} has other clips: {len(recorded['clips'])} in the "
                      f"record, {len(results)} here")
-        lines += [line for line in recorded["summary"] if line["who"] != "graphcutbg"]
+        lines += [line for line in recorded["summary"] if line["who"] not in ("graphcutbg", *runs_peers)]
         results = {name: recorded["clips"][name] | figures for name, figures in results.items()}
     for line in lines:
         print(json.dumps(line))

@@ -3,6 +3,7 @@
 
     graphcutbg_quality_test.py GRAPHCUTBG
 """
+import importlib.util
 import json
 import os
 import subprocess
@@ -63,15 +64,19 @@ class Folder:
         inside[:, -1] = 0
         Image.fromarray(inside).save(os.path.join(self.path, name))
 
-    def figures(self, tool):
-        out = os.path.join(self.path, "figures.json")
+    def record(self, tool, *options, name="figures.json"):
+        """Runs the program. Returns its record."""
+        out = os.path.join(self.path, name)
         run = subprocess.run([sys.executable, os.path.join(HERE, "graphcutbg_quality.py"), self.path,
-                              "--tool", tool, "--no-peers", "--json", out],
+                              "--tool", tool, "--json", out, *options],
                              capture_output=True, text=True, check=False)
         if run.returncode:
             raise AssertionError(run.stderr)
         with open(out, encoding="utf-8") as file:
-            return json.load(file)["clips"][self.path]["graphcutbg"]["none"]
+            return json.load(file)
+
+    def figures(self, tool):
+        return self.record(tool, "--no-peers")["clips"][self.path]["graphcutbg"]["none"]
 
 
 class CountedByHand(unittest.TestCase):
@@ -105,7 +110,8 @@ class CountedByHand(unittest.TestCase):
     def test_f_measure_with_roi_jpeg_equals_hand_count(self):
         self.check_region("ROI.jpg")
 
-    def test_scores_of_graphcutbg_with_a_new_square_are_1(self):
+    def new_square(self):
+        """A folder of frames in which a square appears."""
         folder = Folder(self, (8, 9), (32, 40))
         room = (90 + np.arange(40)[None, :] % 5 * 4 + np.arange(32)[:, None] % 3 * 6)
         for number in range(1, 10):
@@ -114,11 +120,24 @@ class CountedByHand(unittest.TestCase):
                 picture[10:22, 12:28] = 230
                 truth[10:22, 12:28] = 255
             folder.add(np.repeat(picture[:, :, None], 3, axis=2), truth)
-        figures = folder.figures(TOOL)
+        return folder
+
+    def test_scores_of_graphcutbg_with_a_new_square_are_1(self):
+        figures = self.new_square().figures(TOOL)
         if "specks" in figures:
             self.assertGreater(figures.pop("ms"), 0)
             self.assertEqual((figures.pop("specks"), figures.pop("boxes")), (0, 1))
         self.assertEqual(figures, {"precision": 1, "recall": 1, "f": 1})
+
+    @unittest.skipUnless(importlib.util.find_spec("cv2"), "cv2 is not installed")
+    def test_peers_that_are_not_named_come_from_the_given_record(self):
+        folder = self.new_square()
+        folder.record(TOOL, "--peers", "KNN", name="knn.json")
+        both = folder.record(TOOL, "--peers", "MOG2", "--peers-of", os.path.join(folder.path, "knn.json"))
+        self.assertEqual({line["who"] for line in both["summary"]}, {"graphcutbg", "KNN", "MOG2"})
+        self.assertEqual(set(both["clips"][folder.path]), {"graphcutbg", "KNN", "MOG2"})
+        with self.assertRaisesRegex(AssertionError, "--peers NONE: not installed"):
+            folder.record(TOOL, "--peers", "NONE")
 
     def test_dataset_folder_without_frames_raises_an_error_that_names_the_frame(self):
         folder = Folder(self, (1, 2), (4, 6))

@@ -9,7 +9,8 @@ EVERY = {"MOG2": lambda: cv2.createBackgroundSubtractorMOG2(),
          "GSOC": lambda: cv2.bgsegm.createBackgroundSubtractorGSOC(),
          "CNT": lambda: cv2.bgsegm.createBackgroundSubtractorCNT(),
          "SuBSENSE": lambda: of_bgslibrary("SuBSENSE"),
-         "PAWCS": lambda: of_bgslibrary("PAWCS")}
+         "PAWCS": lambda: of_bgslibrary("PAWCS"),
+         "PBAS": lambda: of_bgslibrary("PixelBasedAdaptiveSegmenter")}
 
 
 def of_bgslibrary(name):
