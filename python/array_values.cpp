@@ -294,7 +294,7 @@ void find_value_in_row(int bytes, const std::byte* row, int width, uint32_t valu
 }  // namespace
 
 REGIONS_CLONES
-void replace_labels(const int32_t* new_label, size_t count, int32_t* labels) {
+void replace_labels(const int32_t* __restrict new_label, size_t count, int32_t* __restrict labels) {
   for (size_t i = 0; i < count; ++i) labels[i] = new_label[labels[i]];
 }
 
@@ -317,7 +317,9 @@ uint32_t remove_background(const ConstFrame& frame, uint32_t background, int32_t
   std::vector<int32_t> new_label(size_t{count} + 1);
   int32_t remaining = 0;
   for (size_t k = 1; k <= count; ++k) new_label[k] = is_excluded[k] ? 0 : ++remaining;
-  replace_labels(new_label.data(), frame.size().area(), labels);
+  if (static_cast<uint32_t>(remaining) != count) {
+    replace_labels(new_label.data(), frame.size().area(), labels);
+  }
   return static_cast<uint32_t>(remaining);
 }
 

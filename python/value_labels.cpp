@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -94,6 +95,29 @@ bool rows_share_values(Comparison comparison, const std::byte* a, const std::byt
   return true;
 }
 
+// An array that grows. New entries have no values: std::vector would set each of them.
+template <class V>
+class RunArray {
+ public:
+  // Makes the array at least `size` entries long.
+  void make_room(size_t size) {
+    if (size <= size_) return;
+    const size_t larger = std::max(size, size_ + size_ / 2);
+    auto values = std::make_unique_for_overwrite<V[]>(larger);
+    std::copy_n(values_.get(), size_, values.get());
+    values_ = std::move(values);
+    size_ = larger;
+  }
+  V* data() { return values_.get(); }
+  const V* data() const { return values_.get(); }
+  V& operator[](size_t i) { return values_[i]; }
+  const V& operator[](size_t i) const { return values_[i]; }
+
+ private:
+  std::unique_ptr<V[]> values_;
+  size_t size_ = 0;
+};
+
 // The runs of an array and a union-find forest of them. T is the unsigned or floating-point type
 // with which elements are compared.
 template <class T>
@@ -111,8 +135,8 @@ class ValueRuns {
     // The pages of unused entries are never touched.
     constexpr int64_t kReserved = 1 << 26;  // runs
     const auto runs = static_cast<size_t>(std::min(rows_ * (grid.width() + 1), kReserved));
-    begin_.reserve(runs);
-    parent_.reserve(runs);
+    begin_.make_room(runs);
+    parent_.make_room(runs);
     const auto width = static_cast<size_t>(grid.width());
     flags_.resize(width);
     bits_.resize(static_cast<size_t>(words_for(static_cast<int>(width))));
@@ -231,18 +255,23 @@ class ValueRuns {
     flag_row(comparison_, data + sizeof(T), data, width - 1, flags_.data() + 1);
     pack_at_least(reinterpret_cast<const std::byte*>(flags_.data()), 1, static_cast<int>(width), 1,
                   bits_.data());
+    const size_t first = run_count_;
+    begin_.make_room(first + static_cast<size_t>(width) + 1);
+    parent_.make_room(first + static_cast<size_t>(width) + 1);
+    int32_t* begin = begin_.data() + first;
     for (size_t w = 0; w < bits_.size(); ++w) {
       for (Word bits = bits_[w]; bits; bits &= bits - 1) {
-        begin_.push_back(static_cast<int32_t>(w) * kWordBits + lowest_bit(bits));
+        *begin++ = static_cast<int32_t>(w) * kWordBits + lowest_bit(bits);
       }
     }
-    begin_.push_back(static_cast<int32_t>(width));
-    first_run_.push_back(static_cast<uint32_t>(begin_.size()));
+    *begin++ = static_cast<int32_t>(width);
+    run_count_ = static_cast<size_t>(begin - begin_.data());
+    first_run_.push_back(static_cast<uint32_t>(run_count_));
     const T* const value = values(row);
-    for (auto run = static_cast<uint32_t>(parent_.size()); run + 1 < begin_.size(); ++run) {
-      parent_.push_back(is_foreground(value[begin_[run]]) ? run : kBackground);
+    for (size_t run = first; run + 1 < run_count_; ++run) {
+      parent_[run] = is_foreground(value[begin_[run]]) ? static_cast<uint32_t>(run) : kBackground;
     }
-    parent_.push_back(kBackground);
+    parent_[run_count_ - 1] = kBackground;
   }
 
   void expect_numbers(int64_t row, const std::byte* data) {
@@ -384,8 +413,9 @@ class ValueRuns {
   const int64_t rows_;
   std::vector<const T*> values_;  // [rows], each row's first value
   // The runs of each row are followed by an empty run, which begins after the row.
-  std::vector<int32_t> begin_;       // [runs], column of each run's first element
-  std::vector<uint32_t> parent_;     // [runs], index of a run of the same region, or the region
+  RunArray<int32_t> begin_;    // [run_count_], column of each run's first element
+  RunArray<uint32_t> parent_;  // [run_count_], index of a run of the same region, or the region
+  size_t run_count_ = 0;
   std::vector<uint32_t> first_run_;  // [rows + 1], index of each row's first run
   std::vector<uint8_t> flags_;       // [width]
   std::vector<Word> bits_;           // flags_ as bits
@@ -622,10 +652,11 @@ void renumber_transposed(const Labels& labels, uint32_t count) {
 }  // namespace
 
 bool suits_runs(const Voxels& voxels, const void* background, int threads) {
-  // With one thread, runs of this average length take as long as rows of bits. Measured with
-  // pictures of 1024x1024 (Intel Xeon, 2026-11-28) and volumes of 256x256x256 (Intel Xeon,
-  // 2026-11-29), uint8 and int64.
-  const int long_run = voxels.slices > 1 ? 9 : 24;
+  // With one thread, runs of this average length take as long as rows of bits, and kFewRuns runs
+  // take as long as the preparation of rows of bits. Measured with pictures of 16x16 to 2048x2048
+  // (AMD EPYC, 2026-11-30) and volumes of 256x256x256 (Intel Xeon, 2026-11-29), uint8 and int64.
+  const int long_run = voxels.slices > 1 ? 9 : 14;
+  constexpr int kFewRuns = 250;
   constexpr int kSamples = 16;  // number of rows that are read
   return with_type(voxels.type, [&](auto zero) {
     using T = decltype(zero);
@@ -637,16 +668,21 @@ bool suits_runs(const Voxels& voxels, const void* background, int threads) {
     for (int k = 0; k < samples; ++k) {
       const T* row = reinterpret_cast<const T*>(
           voxels.row(static_cast<int>((2 * int64_t{k} + 1) * voxels.rows() / (2 * samples))));
-      for (int x = 0; x < width; ++x) {
-        if (x > 0 && row[x] == row[x - 1]) continue;
-        ++runs;
-        if (row[x] == excluded) continue;
-        has_several_values |= has_value && row[x] != first;
-        if (!has_value) first = row[x];
-        has_value = true;
+      int starts = 1;
+      for (int x = 1; x < width; ++x) starts += row[x] != row[x - 1];
+      runs += starts;
+      if (!has_value) {
+        const T* const found = std::find_if(row, row + width, [&](T v) { return v != excluded; });
+        has_value = found != row + width;
+        if (has_value) first = *found;
       }
+      bool has_other = false;
+      for (int x = 0; x < width; ++x) has_other |= (row[x] != excluded) & (row[x] != first);
+      has_several_values |= has_value & has_other;
     }
-    return has_several_values && runs * long_run * threads < int64_t{samples} * width;
+    const int64_t all_runs = runs * voxels.rows() / samples;
+    return has_several_values &&
+           (all_runs * threads - kFewRuns) * long_run < int64_t{voxels.rows()} * width;
   });
 }
 
