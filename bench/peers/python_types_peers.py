@@ -4,6 +4,8 @@
 These are label images of all element types, Fortran order, tables, small pictures and floods. Options and rows have the
 format of python_peers.py.
 """
+import itertools
+
 import numpy
 import python_peers
 from python_peers import Case, blobs, noise
@@ -25,35 +27,45 @@ def segments(shape, kind, sigma):
     return (layers[0] + 2 * layers[1] + 4 * layers[2]).astype(kind)
 
 
-def label_case(image, package="cc3d", **what):
-    """Labels of equal values with all neighbours, compared with cc3d or SciPy."""
-    neighbours = NEIGHBOURS[image.ndim]
-    size = "x".join(map(str, reversed(image.shape)))
+def tiles(make, side):
+    """Pictures of this side, cut from a larger one. Small pictures differ from call to call: a processor learns the branches
+    of a small picture that it sees again and again."""
+    count = 4 if side <= 512 else 1
+    whole = make((count * side, count * side))
+    return [whole[y:y + side, x:x + side].copy() for y in range(0, count * side, side) for x in range(0, count * side, side)]
+
+
+def label_case(images, package="cc3d", **what):
+    """Labels of equal values with all neighbours, compared with cc3d or SciPy. Each call has the next image."""
+    neighbours = NEIGHBOURS[images[0].ndim]
+    size = "x".join(map(str, reversed(images[0].shape)))
+    ours, others = itertools.cycle(images), itertools.cycle(images)
 
     def theirs(module):
         if package == "cc3d":
-            return module.connected_components(image, connectivity=neighbours)
-        return module.label(image, numpy.ones([3] * image.ndim))[0]
-    return Case(package, theirs, lambda threads: gst_regions.label(image, threads=threads), size=size,
+            return module.connected_components(next(others), connectivity=neighbours)
+        return module.label(next(others), numpy.ones([3] * images[0].ndim))[0]
+    return Case(package, theirs, lambda threads: gst_regions.label(next(ours), threads=threads), size=size,
                 neighbours=neighbours, **what)
 
 
 def label_cases(depth):
     for side in SIZES:
-        shape = side, side
         for kind in ("int64", "int32", "float32"):
-            yield label_case(values(shape, 4, kind), task="label", content=f"{kind}, 4 values")
-        yield label_case(values(shape, 2, "int64"), task="label", content="int64, 0 and 1")
-        yield label_case(values(shape, 2, "int64"), "scipy.ndimage", task="label", content="int64, 0 and 1")
-        yield label_case(numpy.arange(side * side).reshape(shape) + 1, task="label", content="int64, all different")
-        yield label_case(segments(shape, "int64", 4), task="label", content="int64, segments")
-        yield label_case(numpy.asfortranarray(noise(shape, 0.4)), task="label", content="bool, Fortran order")
+            yield label_case(tiles(lambda shape, k=kind: values(shape, 4, k), side), task="label", content=f"{kind}, 4 values")
+        zeros_and_ones = tiles(lambda shape: values(shape, 2, "int64"), side)
+        yield label_case(zeros_and_ones, task="label", content="int64, 0 and 1")
+        yield label_case(zeros_and_ones, "scipy.ndimage", task="label", content="int64, 0 and 1")
+        yield label_case([numpy.arange(side * side).reshape(side, side) + 1], task="label", content="int64, all different")
+        yield label_case(tiles(lambda shape: segments(shape, "int64", 4), side), task="label", content="int64, segments")
+        yield label_case([numpy.asfortranarray(mask) for mask in tiles(lambda shape: noise(shape, 0.4), side)],
+                         task="label", content="bool, Fortran order")
     cube = (depth,) * 3
     for kind in ("uint8", "int64"):
         for sigma in (3, 10):
-            yield label_case(segments(cube, kind, sigma), task="volume", content=f"{kind}, segments of {sigma} voxels")
+            yield label_case([segments(cube, kind, sigma)], task="volume", content=f"{kind}, segments of {sigma} voxels")
     for content, mask in (("noise 0.2", noise(cube, 0.2)), ("blobs", blobs(cube))):
-        yield label_case(numpy.asfortranarray(mask), task="volume", content=f"{content}, Fortran order")
+        yield label_case([numpy.asfortranarray(mask)], task="volume", content=f"{content}, Fortran order")
 
 
 def table_cases(width, height):
