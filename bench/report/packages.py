@@ -28,7 +28,8 @@ class Cpu:
         parts = [f"## On the CPU{arrays}\n", machine_of(self.figures),
                  "Cells read \"gst_regions / peer = ratio\": the median times of both and how many times as fast "
                  "gst_regions is. The calls alternate in one process. With one thread, times are the process's CPU "
-                 "time; with more, wall-clock time. Noise is the largest of the row.\n"]
+                 "time; with more, wall-clock time. Noise is the largest of the row."
+                 + " Each call has another label image, up to 512x512 elements." * bool(self.arrays) + "\n"]
         for task, title in TASKS:
             for count in self.threads():
                 rows = self.figures.select(what="python", task=task, threads=count)
