@@ -192,13 +192,13 @@ def summary(results):
 
 
 def peers_to_run(options):
+    """The names of the subtractors that this run needs."""
     if options.no_peers or (options.peers_of and not options.peers):
         return ()
-    if not options.peers:
-        return list(subtractors.present())
-    names = options.peers.split(",")
-    if unknown := [name for name in names if name not in subtractors.present()]:
-        sys.exit(f"graphcutbg_quality.py: --peers {','.join(unknown)}: not installed; expected {', '.join(subtractors.EVERY)}")
+    installed = list(subtractors.present())
+    names = options.peers.split(",") if options.peers else installed
+    if unknown := [name for name in names if name not in installed]:
+        sys.exit(f"graphcutbg_quality.py: --peers {','.join(unknown)}: not installed; expected some of {', '.join(installed)}")
     return names
 
 
