@@ -256,8 +256,9 @@ class ValueRuns {
     pack_at_least(reinterpret_cast<const std::byte*>(flags_.data()), 1, static_cast<int>(width), 1,
                   bits_.data());
     const size_t first = run_count_;
-    begin_.make_room(first + static_cast<size_t>(width) + 1);
-    parent_.make_room(first + static_cast<size_t>(width) + 1);
+    const size_t most = first + static_cast<size_t>(width) + 1;
+    begin_.make_room(most);
+    parent_.make_room(most);
     int32_t* begin = begin_.data() + first;
     for (size_t w = 0; w < bits_.size(); ++w) {
       for (Word bits = bits_[w]; bits; bits &= bits - 1) {
@@ -271,7 +272,6 @@ class ValueRuns {
     for (size_t run = first; run + 1 < run_count_; ++run) {
       parent_[run] = is_foreground(value[begin_[run]]) ? static_cast<uint32_t>(run) : kBackground;
     }
-    parent_[run_count_ - 1] = kBackground;
   }
 
   void expect_numbers(int64_t row, const std::byte* data) {
@@ -414,7 +414,8 @@ class ValueRuns {
   std::vector<const T*> values_;  // [rows], each row's first value
   // The runs of each row are followed by an empty run, which begins after the row.
   RunArray<int32_t> begin_;    // [run_count_], column of each run's first element
-  RunArray<uint32_t> parent_;  // [run_count_], index of a run of the same region, or the region
+  RunArray<uint32_t> parent_;  // [run_count_], index of a run of the same region, or the region;
+                               // the empty runs have no value
   size_t run_count_ = 0;
   std::vector<uint32_t> first_run_;  // [rows + 1], index of each row's first run
   std::vector<uint8_t> flags_;       // [width]
