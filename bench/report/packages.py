@@ -5,6 +5,9 @@ from tables import threads as in_words
 
 TASKS = (("label", "label, pictures"), ("volume", "label, volumes"), ("regionprops", "region properties"),
          ("slic", "slic"), ("call", "label, small pictures: overhead of a call"))
+# About the label images of bench/peers/python_types_peers.py.
+OTHER_IMAGES = (" Up to 512x512, calls of `label` take turns with 16 images, because a processor learns the branches of a small "
+                "image that it sees again and again. Rows with a table, and *all different*, have one image.")
 
 
 def name_of(by):
@@ -29,7 +32,7 @@ class Cpu:
                  "Cells read \"gst_regions / peer = ratio\": the median times of both and how many times as fast "
                  "gst_regions is. The calls alternate in one process. With one thread, times are the process's CPU "
                  "time; with more, wall-clock time. Noise is the largest of the row."
-                 + " Each call has another label image, up to 512x512 elements." * bool(self.arrays) + "\n"]
+                 + OTHER_IMAGES * bool(self.arrays) + "\n"]
         for task, title in TASKS:
             for count in self.threads():
                 rows = self.figures.select(what="python", task=task, threads=count)
