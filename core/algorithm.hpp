@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "core/backend.hpp"
@@ -47,6 +48,9 @@ struct FrameTask {
   // covers the frame's pixels first_of(i) .. first_of(i + 1) - 1 (see core/resampling.hpp). Only
   // cclabel on the CPU supports this.
   bool mask_is_small = false;
+  // Pixels of this value get label 0, with criterion=equal and one value of 1 or 2 bytes per pixel.
+  // Only cclabel on the CPU supports this.
+  std::optional<uint32_t> excluded_value;
   Frame out;                  // output picture, may be `in` itself; empty if not requested
   LabelMap labels;            // output for the labels 1, 2, …; empty if not requested
   Image<uint8_t> foreground;  // output for the foreground mask, 0..255; empty if not requested

@@ -107,62 +107,102 @@ const std::byte* value_row(const ConstFrame& frame, int c, int y, std::byte* scr
 
 namespace {
 
-// Compares up to 64 values: bit i of the result is set if value i is at least `level`.
+// Tests values of the type T: whether a value is at least `level`.
 template <class T>
-Word pack_values(const std::byte* values, int count, uint32_t level) {
-  Word bits = 0;
-  for (int i = 0; i < count; ++i) {
-    const T value = load<T>(values + static_cast<ptrdiff_t>(i) * static_cast<int>(sizeof(T)));
-    bits |= Word{value >= level} << i;
+struct AtLeast {
+  uint32_t level;
+
+  bool test(T value) const { return value >= level; }
+#ifdef __SSE2__
+  // SSE2 has no comparison of unsigned numbers: v >= level is computed as max(v, level) == v for
+  // bytes, and as saturated level - v == 0 for 16 bits. The highest bit of a lane is the result.
+  __m128i test(__m128i values) const {
+    if constexpr (sizeof(T) == 1) {
+      const __m128i max = _mm_max_epu8(values, _mm_set1_epi8(static_cast<char>(level)));
+      return _mm_cmpeq_epi8(max, values);
+    } else {
+      const __m128i below = _mm_subs_epu16(_mm_set1_epi16(static_cast<int16_t>(level)), values);
+      return _mm_cmpeq_epi16(below, _mm_setzero_si128());
+    }
   }
-  return bits;
-}
+#endif
+};
+
+// Tests whether a value differs from `other`.
+template <class T>
+struct DiffersFrom {
+  uint32_t other;
+
+  bool test(T value) const { return value != other; }
+#ifdef __SSE2__
+  __m128i test(__m128i values) const {
+    const __m128i ones = _mm_set1_epi8(-1);
+    if constexpr (sizeof(T) == 1) {
+      return _mm_xor_si128(_mm_cmpeq_epi8(values, _mm_set1_epi8(static_cast<char>(other))), ones);
+    } else {
+      return _mm_xor_si128(_mm_cmpeq_epi16(values, _mm_set1_epi16(static_cast<int16_t>(other))),
+                           ones);
+    }
+  }
+#endif
+};
+
+// Tests whether a bit of a value is set.
+template <class T>
+struct HasBit {
+  int bit;
+
+  bool test(T value) const { return value >> bit & 1; }
+#ifdef __SSE2__
+  // The shift moves the bit to the highest bit of its lane.
+  __m128i test(__m128i values) const {
+    return _mm_sll_epi16(values, _mm_cvtsi32_si128(8 * int{sizeof(T)} - 1 - bit));
+  }
+#endif
+};
 
 #ifdef __SSE2__
 __m128i load16(const std::byte* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+constexpr size_t kMaxLaneBytes = 2;
+#else
+constexpr size_t kMaxLaneBytes = 0;
+#endif
 
-// Compares 64 values like pack_values(). SSE2 has no comparison of unsigned numbers: v >= level is
-// computed as max(v, level) == v for bytes, and as saturated level - v == 0 for 16 bits.
-template <class T>
-Word pack_word(const std::byte* values, uint32_t level) {
+// Tests 64 values: bit i of the result is set if value i passes the test.
+template <class T, class Test>
+Word pack_word(const std::byte* values, Test test) {
   Word bits = 0;
-  for (int i = 0; i < 4; ++i) {
-    __m128i mask;
-    if constexpr (sizeof(T) == 1) {
-      const __m128i v = load16(values + 16 * i);
-      mask = _mm_cmpeq_epi8(_mm_max_epu8(v, _mm_set1_epi8(static_cast<char>(level))), v);
-    } else {
-      const __m128i limit = _mm_set1_epi16(static_cast<int16_t>(level));
-      const auto below = [&](const std::byte* p) { return _mm_subs_epu16(limit, load16(p)); };
-      const __m128i zero = _mm_setzero_si128();
-      mask = _mm_packs_epi16(_mm_cmpeq_epi16(below(values + 32 * i), zero),
-                             _mm_cmpeq_epi16(below(values + 32 * i + 16), zero));
+  if constexpr (sizeof(T) > kMaxLaneBytes) {
+    for (int i = 0; i < kWordBits; ++i) {
+      const T value = load<T>(values + static_cast<ptrdiff_t>(i) * static_cast<int>(sizeof(T)));
+      bits |= Word{test.test(value)} << i;
     }
-    bits |= static_cast<Word>(static_cast<uint32_t>(_mm_movemask_epi8(mask))) << (16 * i);
+  } else {
+#ifdef __SSE2__
+    for (int i = 0; i < 4; ++i) {
+      __m128i results;
+      if constexpr (sizeof(T) == 1) {
+        results = test.test(load16(values + 16 * i));
+      } else {
+        results = _mm_packs_epi16(test.test(load16(values + 32 * i)),
+                                  test.test(load16(values + 32 * i + 16)));
+      }
+      bits |= static_cast<Word>(static_cast<uint32_t>(_mm_movemask_epi8(results))) << (16 * i);
+    }
+#endif
   }
   return bits;
 }
-#else
-template <class T>
-Word pack_word(const std::byte* values, uint32_t level) {
-  return pack_values<T>(values, kWordBits, level);
-}
-#endif
 
-template <class T>
-void pack(const std::byte* values, int width, uint32_t level, Word* bits) {
-  const int whole_count = width / kWordBits;
-  for (int w = 0; w < whole_count; ++w) {
-    const std::byte* p = values + static_cast<ptrdiff_t>(w) * kWordBits * int{sizeof(T)};
-    if constexpr (sizeof(T) == 4) {
-      bits[w] = pack_values<T>(p, kWordBits, level);
-    } else {
-      bits[w] = pack_word<T>(p, level);
-    }
-  }
-  if (const int last_pixels = width - whole_count * kWordBits; last_pixels > 0) {
-    const std::byte* p = values + static_cast<ptrdiff_t>(whole_count) * kWordBits * int{sizeof(T)};
-    bits[whole_count] = pack_values<T>(p, last_pixels, level);
+template <class T, class Test>
+void pack(const std::byte* values, int width, Test test, Word* bits) {
+  constexpr size_t kWordBytes = kWordBits * sizeof(T);
+  const int whole_words = width / kWordBits;
+  for (int w = 0; w < whole_words; ++w, values += kWordBytes) bits[w] = pack_word<T>(values, test);
+  if (const int last_pixels = width % kWordBits) {
+    std::byte last[kWordBytes] = {};
+    std::memcpy(last, values, static_cast<size_t>(last_pixels) * sizeof(T));
+    bits[whole_words] = pack_word<T>(last, test) & ((Word{1} << last_pixels) - 1);
   }
 }
 
@@ -170,9 +210,19 @@ void pack(const std::byte* values, int width, uint32_t level, Word* bits) {
 
 void pack_at_least(const std::byte* values, int bytes, int width, int level, Word* bits) {
   const auto min = static_cast<uint32_t>(level);
-  if (bytes == 1) return pack<uint8_t>(values, width, min, bits);
-  if (bytes == 2) return pack<uint16_t>(values, width, min, bits);
-  pack<uint32_t>(values, width, min, bits);
+  if (bytes == 1) return pack<uint8_t>(values, width, AtLeast<uint8_t>{min}, bits);
+  if (bytes == 2) return pack<uint16_t>(values, width, AtLeast<uint16_t>{min}, bits);
+  pack<uint32_t>(values, width, AtLeast<uint32_t>{min}, bits);
+}
+
+void pack_different(const std::byte* values, int bytes, int width, uint32_t value, Word* bits) {
+  if (bytes == 1) return pack<uint8_t>(values, width, DiffersFrom<uint8_t>{value}, bits);
+  pack<uint16_t>(values, width, DiffersFrom<uint16_t>{value}, bits);
+}
+
+void pack_bit(const std::byte* values, int bytes, int width, int bit, Word* bits) {
+  if (bytes == 1) return pack<uint8_t>(values, width, HasBit<uint8_t>{bit}, bits);
+  pack<uint16_t>(values, width, HasBit<uint16_t>{bit}, bits);
 }
 
 namespace {

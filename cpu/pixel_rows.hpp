@@ -26,6 +26,14 @@ const std::byte* value_row(const ConstFrame& frame, int c, int y, std::byte* scr
 // value: 1, 2 or 4.
 void pack_at_least(const std::byte* values, int bytes, int width, int level, Word* bits);
 
+// Sets bit x if the value of pixel x differs from `value`, and clears it otherwise. `bytes` is the
+// size of a value: 1 or 2.
+void pack_different(const std::byte* values, int bytes, int width, uint32_t value, Word* bits);
+
+// Sets bit x if bit `bit` of the value of pixel x is set, and clears it otherwise. `bytes` is the
+// size of a value: 1 or 2.
+void pack_bit(const std::byte* values, int bytes, int width, int bit, Word* bits);
+
 // Maps each row of a binary image to the picture rows that it represents: one row, or several
 // consecutive rows if the bits come from a mask that is smaller than the picture.
 struct RowSpans {

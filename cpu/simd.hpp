@@ -61,10 +61,13 @@ constexpr int words_for(int width) { return (width + kWordBits - 1) / kWordBits;
 // A binary image. Bit x % 64 of word x / 64 of row y is pixel (x, y). Bits beyond the width are
 // zero.
 struct BitImage {
-  Word* data = nullptr;  // [height][words]
+  Word* data = nullptr;  // [height][words + gap]
   int words = 0;
+  int gap = 0;  // unused words after each row
 
-  Word* row(int y) const { return data + static_cast<size_t>(y) * static_cast<size_t>(words); }
+  Word* row(int y) const {
+    return data + static_cast<size_t>(y) * static_cast<size_t>(words + gap);
+  }
 };
 
 // Sets the bits of all pixels of a width x height image.

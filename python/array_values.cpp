@@ -262,65 +262,9 @@ OwnedPicture rank_values(const Voxels& voxels, const void* levels, size_t count)
   return picture;
 }
 
-namespace {
-
-// Sets bit x % 64 of word x / 64 to whether row[x] equals `value`.
-template <class T>
-REGIONS_INLINE void find_value(const T* row, int width, T value, Word* bits) {
-  for (int x = 0; x < width; x += kWordBits) {
-    const int count = std::min(kWordBits, width - x);
-    uint8_t equal[kWordBits] = {};
-    for (int k = 0; k < count; ++k) equal[k] = row[x + k] == value;
-    Word word = 0;
-    for (int k = 0; k < kWordBits; k += 8) {
-      uint64_t bytes;
-      std::memcpy(&bytes, equal + k, sizeof bytes);
-      constexpr uint64_t kGather = 0x0102040810204080;  // moves bit 8 k to bit 56 + k
-      word |= (bytes * kGather >> 56) << k;
-    }
-    bits[x / kWordBits] = word;
-  }
-}
-
-REGIONS_CLONES
-void find_value_in_row(int bytes, const std::byte* row, int width, uint32_t value, Word* bits) {
-  if (bytes == 1) {
-    find_value(reinterpret_cast<const uint8_t*>(row), width, static_cast<uint8_t>(value), bits);
-  } else {
-    find_value(reinterpret_cast<const uint16_t*>(row), width, static_cast<uint16_t>(value), bits);
-  }
-}
-
-}  // namespace
-
 REGIONS_CLONES
 void replace_labels(const int32_t* __restrict new_label, size_t count, int32_t* __restrict labels) {
   for (size_t i = 0; i < count; ++i) labels[i] = new_label[labels[i]];
-}
-
-uint32_t remove_background(const ConstFrame& frame, uint32_t background, int32_t* labels,
-                           uint32_t count) {
-  std::vector<uint8_t> is_excluded(size_t{count} + 1);  // [label]
-  const int words = words_for(frame.width);
-  std::vector<Word> bits(static_cast<size_t>(words));
-  for (int y = 0; y < frame.height; ++y) {
-    const int32_t* label = labels + static_cast<size_t>(y) * static_cast<size_t>(frame.width);
-    find_value_in_row(frame.layout.sample_bytes, frame.plane[0] + y * frame.pitch[0], frame.width,
-                      background, bits.data());
-    for (int w = 0; w < words; ++w) {  // the first element of each run decides
-      for (Word starts = bits[static_cast<size_t>(w)] & ~left_neighbour_bits(bits.data(), w);
-           starts; starts &= starts - 1) {
-        is_excluded[static_cast<size_t>(label[w * kWordBits + lowest_bit(starts)])] = 1;
-      }
-    }
-  }
-  std::vector<int32_t> new_label(size_t{count} + 1);
-  int32_t remaining = 0;
-  for (size_t k = 1; k <= count; ++k) new_label[k] = is_excluded[k] ? 0 : ++remaining;
-  if (static_cast<uint32_t>(remaining) != count) {
-    replace_labels(new_label.data(), frame.size().area(), labels);
-  }
-  return static_cast<uint32_t>(remaining);
 }
 
 }  // namespace regions::python

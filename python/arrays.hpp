@@ -143,12 +143,6 @@ bool is_mask(const ConstFrame& frame);
 // `count` elements (at most 255) of the array's type.
 OwnedPicture rank_values(const Voxels& voxels, const void* levels, size_t count);
 
-// Sets the labels of regions whose pixels equal `background` to 0 and renumbers the other regions
-// without gaps. The frame has 1 or 2 bytes per pixel. The old labels must be 1..count in raster
-// order. Returns the new number of regions.
-uint32_t remove_background(const ConstFrame& frame, uint32_t background, int32_t* labels,
-                           uint32_t count);
-
 // Replaces each of `count` labels by its entry in `new_label`.
 void replace_labels(const int32_t* new_label, size_t count, int32_t* labels);
 

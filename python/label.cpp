@@ -84,6 +84,7 @@ std::optional<uint32_t> run_cclabel(const Voxels& voxels, const ConstFrame& fram
                      is_equal + 2 * outputs.background.has_value() + 4 * algorithm_counts};
   const auto work = [&](LabelAlgorithm& algorithm) {
     FrameTask task{.slices = voxels.slices, .in = frame};
+    if (target.is_cpu()) task.excluded_value = outputs.background;
     const VolumeLayout layout = volume_layout_of(setup, task);
     if (outputs.labels) {
       task.labels = {reinterpret_cast<uint32_t*>(outputs.labels), layout.slice.width, layout.rows(),
@@ -93,13 +94,11 @@ std::optional<uint32_t> run_cclabel(const Voxels& voxels, const ConstFrame& fram
       task.out =
           frame_at(reinterpret_cast<std::byte*>(outputs.mask), PixelFormat::gray8, layout.size());
     }
-    const auto count = algorithm.run(
-        target, task, params, outputs.counts, [&](uint32_t* total, void* memory, Queue& queue) {
-          if (outputs.background && !target.is_cpu())
-            remove_value(task, *outputs.background, memory, total, queue);
-        });
-    if (!outputs.background || !target.is_cpu()) return count;
-    return std::optional(remove_background(frame, *outputs.background, outputs.labels, *count));
+    return algorithm.run(target, task, params, outputs.counts,
+                         [&](uint32_t* total, void* memory, Queue& queue) {
+                           if (outputs.background && !target.is_cpu())
+                             remove_value(task, *outputs.background, memory, total, queue);
+                         });
   };
   return AlgorithmCache::instance().with<LabelAlgorithm>(
       key, work, target, setup, params,

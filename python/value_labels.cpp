@@ -654,10 +654,10 @@ void renumber_transposed(const Labels& labels, uint32_t count) {
 
 bool suits_runs(const Voxels& voxels, const void* background, int threads) {
   // With one thread, runs of this average length take as long as rows of bits, and kFewRuns runs
-  // take as long as the preparation of rows of bits. Measured with pictures of 16x16 to 2048x2048
-  // (AMD EPYC, 2026-11-30) and volumes of 256x256x256 (Intel Xeon, 2026-11-29), uint8 and int64.
-  const int long_run = voxels.slices > 1 ? 9 : 14;
-  constexpr int kFewRuns = 250;
+  // take as long as the preparation of rows of bits. Measured with pictures of 16x16 to 1024x1024
+  // and volumes of 160x160x160 and 256x256x256, uint8 and int64 (AMD EPYC, 2026-11-30).
+  const int long_run = voxels.slices > 1 ? 20 : 32;
+  constexpr int kFewRuns = 500;
   constexpr int kSamples = 16;  // number of rows that are read
   return with_type(voxels.type, [&](auto zero) {
     using T = decltype(zero);

@@ -295,6 +295,10 @@ void expects_source(const Setup& setup, const FrameTask& task, const CcLabelPara
   expects(params.source != Source::mask ||
               (!task.mask.empty() && (task.mask_is_small || task.mask.size() == task.in.size())),
           "source=mask, but no mask of the frame's size is attached to the frame");
+  expects(!task.excluded_value ||
+              (params.criterion == Criterion::equal && params.source == Source::image &&
+               setup.in.channels == 1 && setup.in.sample_bytes <= 2),
+          "a value is excluded only with criterion=equal and one value of 1 or 2 bytes per pixel");
   expects(params.source != Source::alpha || setup.in.alpha, [&] {
     return "source=alpha, but " + std::string(name_of(setup.in.format)) + " has no alpha channel";
   });

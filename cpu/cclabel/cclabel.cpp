@@ -258,23 +258,28 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
   const VolumeLayout max_volume{setup.size, setup.depth, setup.layers};
   const auto width = static_cast<size_t>(setup.size.width);
   const int words = words_for(setup.size.width);
-  const size_t words_per_image =
-      static_cast<size_t>(words) * static_cast<size_t>(max_volume.rows());
+  const int gap = gap_for_links(words);
+  const auto words_per_row = static_cast<size_t>(words) + static_cast<size_t>(gap);
   may_draw_ =
       setup.has_output && setup.out.format == setup.in.format && max_volume.total_slices() == 1;
   may_track_ = setup.tracks;
   max_regions_ = setup.max_regions;
   Workspace memory;
-  for (BitImage* image : {&pixels, &background}) {
-    image->words = words;
-    memory.reserve(image->data, words_per_image);
-  }
+  const auto reserve_image = [&](BitImage& image) {
+    image.words = words;
+    image.gap = gap;
+    memory.reserve(image.data, words_per_row * static_cast<size_t>(max_volume.rows()), 1);
+  };
+  reserve_image(pixels);
+  reserve_image(background);
+  for (BitImage& plane : codes) reserve_image(plane);
   for (int s = 0; s < max_chunks; ++s) {
     for (auto& channels : links[s].values) {
       for (std::byte*& row : channels) memory.reserve(row, width * sizeof(uint32_t));
     }
-    for (Word*& row : links[s].adjacency) memory.reserve(row, static_cast<size_t>(words));
-    memory.reserve(links[s].linked_behind, static_cast<size_t>(words));
+    for (auto* rows : {&links[s].links, &links[s].adjacency, &links[s].linked}) {
+      for (Word*& row : *rows) memory.reserve(row, words_per_row, 1);
+    }
     memory.reserve(links[s].flags, width);
     memory.reserve(value[s], width, kValuePadding);
     memory.reserve(records[s], setup.max_regions);

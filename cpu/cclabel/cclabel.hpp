@@ -28,6 +28,7 @@ struct LabelBuffers {
   // While holes are filled: bits of the background. If the background is labelled too: bits of the
   // foreground.
   BitImage background;
+  BitImage codes[kMaxPlanes];  // the codes of the pixels, see LinkRule
   // The arrays links, value and records have one entry per chunk of rows.
   LinkBuffers links[RunForest::kMaxChunks];
   uint32_t* value[RunForest::kMaxChunks];  // [width], output_values() of a band's runs

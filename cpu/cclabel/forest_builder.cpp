@@ -2,6 +2,7 @@
 // rows of runs to the forest.
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "core/frame.hpp"
 #include "cpu/cclabel/cclabel.hpp"
@@ -106,25 +107,29 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
 // Calls merge(earlier, adjacency) for each row `earlier` of the previous slice that is adjacent to
 // row `row` of a linked image. Buffer row `i` contains the values of row `row`.
 //
-// With 26-connectivity and equal values, a voxel that is linked to its counterpart, in the same row
-// and column of the previous slice, needs no further links: all its other earlier neighbours are
-// neighbours of the counterpart, and have been merged with it. Stores these voxels in
-// buffers.linked_behind.
+// With 26-connectivity and equal values, links are transitive: of two links to voxels that are
+// neighbours, one is enough. The row at the same height is adjacent to the rows above and below it
+// and to the row above in this slice. The row above in the previous slice is adjacent to the row
+// above in this slice, too. So these two rows determine which other links are omitted, see Pruning.
 template <std::invocable<int, const RunAdjacency&> Merge>
 void merge_previous_slice(const LinkedImage& image, const RunForest& forest, int row, int i,
                           LinkBuffers& buffers, Merge merge) {
+  struct Step {
+    int rows;  // from row `row` to a row of the previous slice
+    Pruning pruning;
+  };
+  constexpr Step kSteps[] = {{0, Pruning::first}, {1, Pruning::use}, {-1, Pruning::extend}};
   constexpr int kOtherBufferRow = 2;
   const int height = image.volume.slice.height, y = row % height;
-  for (const int step : {0, -1, 1}) {
-    if (step != 0 && image.connectivity == Connectivity::six) continue;
-    if (y + step < 0 || y + step >= height) continue;
-    const int other_row = row - height + step;
+  for (const Step& step : kSteps) {
+    if (step.rows != 0 && image.connectivity == Connectivity::six) continue;
+    if (y + step.rows < 0 || y + step.rows >= height) continue;
+    const int other_row = row - height + step.rows;
     load_link_row(image.rule, other_row, kOtherBufferRow, buffers);
-    Word* const linked_behind = image.links_are_transitive() ? buffers.linked_behind : nullptr;
     merge(other_row, find_link_adjacency(
-                         image.rule, adjacency_across(image.connectivity, step), i, kOtherBufferRow,
-                         forest.run_starts(row), forest.run_starts(other_row), buffers,
-                         step == 0 ? nullptr : linked_behind, step == 0 ? linked_behind : nullptr));
+                         image.rule, adjacency_across(image.connectivity, step.rows), i,
+                         kOtherBufferRow, forest.run_starts(row), forest.run_starts(other_row),
+                         buffers, image.links_are_transitive() ? step.pruning : Pruning::none));
   }
 }
 
@@ -205,7 +210,7 @@ void add_chunk(const LinkedImage& image, RunForest& forest, int s, LinkBuffers& 
       forest.merge_bands(row, row - 1,
                          find_link_adjacency(image.rule, adjacency_of(image.connectivity), i, 1 - i,
                                              forest.run_starts(row), forest.run_starts(row - 1),
-                                             buffers, is_pruned ? buffers.linked_behind : nullptr));
+                                             buffers, is_pruned ? Pruning::use : Pruning::none));
     }
     forest.end_band(chunk, row);
   }
@@ -299,6 +304,7 @@ class ForestBuilder {
   ForestBuilder(const FrameTask& task, const CcLabelParams& params, const Setup& setup,
                 int max_chunks, LabelBuffers& buffers, const Workers& workers)
       : params_(params),
+        excluded_value_(task.excluded_value),
         input_(task, params),
         volume_(volume_layout_of(setup, task)),
         spans_{volume_.rows(), volume_.rows()},
@@ -315,6 +321,12 @@ class ForestBuilder {
   void enlarge();
   void build_binary();
   void build_linked();
+  // Returns the bits in which the values of the pixels differ, or 0 if there are so many that
+  // comparing values is faster than comparing codes.
+  uint32_t find_code_bits(const LinkRule& rule) const;
+  // Sets the planes of the rows of chunk s: plane k contains the k-th of the bits `code_bits`. Sets
+  // the included pixels if a value is excluded.
+  void pack_rows(const LinkRule& rule, uint32_t code_bits, int s) const;
 
   // Computes the foreground bits of rows begin..end - 1 of a small mask. Each row is scaled up to
   // the picture's width.
@@ -339,6 +351,7 @@ class ForestBuilder {
   }
 
   const CcLabelParams& params_;
+  const std::optional<uint32_t> excluded_value_;
   LabelInput input_;
   VolumeLayout volume_;  // heights are numbers of rows of `buffers_.pixels`
   RowSpans spans_;
@@ -410,21 +423,69 @@ void ForestBuilder::build_binary() {
   });
 }
 
+uint32_t ForestBuilder::find_code_bits(const LinkRule& rule) const {
+  const int bytes = rule.frame.layout.sample_bytes, rows = volume_.rows();
+  if (rule.tolerance_level != 1 || rule.channels != 1 || bytes > 2) return 0;
+  const auto values = [&](int row, int s) {
+    return channel_row(rule.frame, rule.first_channel, row, buffers_.links[s].values[0][0]);
+  };
+  const std::byte* const first_row = values(0, 0);
+  uint32_t first = static_cast<uint8_t>(first_row[0]);
+  if (bytes == 2) first |= static_cast<uint32_t>(first_row[1]) << 8;
+  // The more neighbours each row has, the more often a code is compared.
+  const uint32_t max_planes = params_.connectivity == Connectivity::twenty_six ? kMaxPlanes : 4;
+  std::atomic<uint32_t> found = 0;
+  const auto too_many = [&] {
+    return count_bits(found.load(std::memory_order_relaxed)) > max_planes;
+  };
+  const int chunks = std::min(max_chunks_, rows);
+  workers_.parallel_for(chunks, [&](int s) {
+    const auto begin_of = [&](int c) { return static_cast<int>(int64_t{rows} * c / chunks); };
+    uint32_t bits = 0;
+    for (int row = begin_of(s); row < begin_of(s + 1) && !too_many(); ++row) {
+      bits |= find_differing_bits(values(row, s), bytes, volume_.slice.width, first);
+      found.fetch_or(bits, std::memory_order_relaxed);
+    }
+  });
+  return too_many() ? 0 : found.load();
+}
+
+void ForestBuilder::pack_rows(const LinkRule& rule, uint32_t code_bits, int s) const {
+  if (rule.planes == 0 && !excluded_value_) return;
+  const int bytes = rule.frame.layout.sample_bytes, width = volume_.slice.width;
+  const RowChunk& chunk = buffers_.forest.chunk(s);
+  for (int row = chunk.begin; row < chunk.end; ++row) {
+    const std::byte* const values =
+        channel_row(rule.frame, rule.first_channel, row, buffers_.links[s].values[0][0]);
+    if (excluded_value_)
+      pack_different(values, bytes, width, *excluded_value_, rule.included.row(row));
+    uint32_t bits = code_bits;
+    for (int k = 0; k < rule.planes; ++k, bits &= bits - 1) {
+      pack_bit(values, bytes, width, lowest_bit(bits), rule.plane[k].row(row));
+    }
+  }
+}
+
 void ForestBuilder::build_linked() {
   if (input_.is_small) enlarge();
   const ConstFrame& frame = input_.frame;
   LinkedImage image{{frame, input_.component}, volume_, params_.connectivity};
   const bool labels_background = params_.criterion == Criterion::binary;
-  if (labels_background) image.rule.classes = buffers_.background;
   const bool is_rgb = frame.layout.model == ColorModel::rgb && params_.source == Source::image;
   if (is_rgb) image.rule.channels = 3;
   if (params_.criterion == Criterion::difference && frame.layout.sample_bytes < 4) {
     image.rule.tolerance_level = tolerance_level(params_.tolerance, frame.layout);
   }
-  // In a linked image, every pixel belongs to a region.
-  set_all_pixels(buffers_.pixels, volume_.slice.width, volume_.rows());
+  const uint32_t code_bits = labels_background ? 1 : find_code_bits(image.rule);
+  for (uint32_t bits = code_bits; bits; bits &= bits - 1) {
+    const int plane = image.rule.planes++;
+    image.rule.plane[plane] = labels_background ? buffers_.background : buffers_.codes[plane];
+  }
+  image.rule.included = buffers_.pixels;
+  if (!excluded_value_) set_all_pixels(buffers_.pixels, volume_.slice.width, volume_.rows());
   add_chunks(image, [&](int s) {
-    if (labels_background) threshold(buffers_.background, s);
+    if (labels_background) return threshold(buffers_.background, s);
+    pack_rows(image.rule, code_bits, s);
   });
 }
 

@@ -99,32 +99,91 @@ void flag_links(Values a, Values b, int bytes, int channels, int count, int tole
 
 namespace {
 
-// Sets bit x if pixel x of `row` has the same voxel class (foreground or background) as pixel
-// x + shift of `other`.
-void set_same_class_bits(const LinkRule& rule, const Word* row, const Word* other, int shift,
-                         Word* bits) {
-  const int width = rule.frame.width, words = words_for(width);
-  for (int w = 0; w < words; ++w) {
-    Word neighbours = other[w];
-    if (shift < 0) neighbours = left_neighbour_bits(other, w);
-    if (shift > 0) {
-      neighbours = other[w] >> 1 | (w + 1 < words ? other[w + 1] << (kWordBits - 1) : 0);
-    }
-    bits[w] = ~(row[w] ^ neighbours);
-  }
-  if (const int last_bits = width % kWordBits) bits[words - 1] &= (Word{1} << last_bits) - 1;
-  if (shift < 0) bits[0] &= ~Word{1};
-  if (shift > 0) bits[words - 1] &= ~(Word{1} << (width - 1) % kWordBits);
+// Words of a row after a shift by one pixel.
+REGIONS_INLINE Word shifted_right(const Word* row, int w) {
+  return row[w] << 1 | row[w - 1] >> (kWordBits - 1);
+}
+REGIONS_INLINE Word shifted_left(const Word* row, int w) {
+  return row[w] >> 1 | row[w + 1] << (kWordBits - 1);
 }
 
-// Sets bit x if pixel x of buffer row `i` is linked to pixel x + shift of buffer row `other`.
-void set_link_bits(const LinkRule& rule, const LinkBuffers& buffers, int i, int other, int shift,
-                   Word* bits) {
-  const int bytes = rule.frame.layout.sample_bytes, width = rule.frame.width;
-  if (rule.classes.data) {
-    return set_same_class_bits(rule, reinterpret_cast<const Word*>(buffers.row[i][0]),
-                               reinterpret_cast<const Word*>(buffers.row[other][0]), shift, bits);
+// Compares the codes of the pixels of a row with the codes of another row: in the same column, and
+// in the columns left and right if `is_diagonal` is true. Sets the bits of included pixels with
+// equal codes.
+template <int kPlanes>
+REGIONS_INLINE void set_same_code_bits(Values row, Values other, const Word* included, int words,
+                                       bool is_diagonal, Word* const* bits) {
+  const Word* from[kPlanes];
+  const Word* to[kPlanes];
+  for (int k = 0; k < kPlanes; ++k) {
+    from[k] = reinterpret_cast<const Word*>(row[k]);
+    to[k] = reinterpret_cast<const Word*>(other[k]);
   }
+  Word *const same = bits[0], *const left = bits[1], *const right = bits[2];
+  if (!is_diagonal) {
+#pragma GCC ivdep
+    for (int w = 0; w < words; ++w) {
+      Word differ = 0;
+      for (int k = 0; k < kPlanes; ++k) differ |= from[k][w] ^ to[k][w];
+      same[w] = ~differ & included[w];
+    }
+    return;
+  }
+#pragma GCC ivdep
+  for (int w = 0; w < words; ++w) {
+    Word differ = 0, differ_left = 0, differ_right = 0;
+    for (int k = 0; k < kPlanes; ++k) {
+      differ |= from[k][w] ^ to[k][w];
+      differ_left |= from[k][w] ^ shifted_right(to[k], w);
+      differ_right |= from[k][w] ^ shifted_left(to[k], w);
+    }
+    same[w] = ~differ & included[w];
+    left[w] = ~differ_left & included[w];
+    right[w] = ~differ_right & included[w];
+  }
+}
+
+// Calls set_same_code_bits() for `planes` planes, at most kMost.
+template <int kMost = kMaxPlanes>
+REGIONS_INLINE void compare_codes(Values row, Values other, int planes, const Word* included,
+                                  int words, bool is_diagonal, Word* const* bits) {
+  if constexpr (kMost > 1) {
+    if (planes < kMost) {
+      return compare_codes<kMost - 1>(row, other, planes, included, words, is_diagonal, bits);
+    }
+  }
+  set_same_code_bits<kMost>(row, other, included, words, is_diagonal, bits);
+}
+
+template <class T>
+REGIONS_INLINE uint32_t differing_bits_of(const std::byte* values, int width, uint32_t value) {
+  const T* const row = reinterpret_cast<const T*>(values);
+  T bits = 0;
+  for (int x = 0; x < width; ++x) bits = static_cast<T>(bits | (row[x] ^ static_cast<T>(value)));
+  return bits;
+}
+
+}  // namespace
+
+REGIONS_CLONES
+uint32_t find_differing_bits(const std::byte* values, int bytes, int width, uint32_t value) {
+  return bytes == 1 ? differing_bits_of<uint8_t>(values, width, value)
+                    : differing_bits_of<uint16_t>(values, width, value);
+}
+
+REGIONS_CLONES
+void find_same_codes(Values row, Values other, int planes, const Word* included, int words,
+                     bool is_diagonal, Word* const* bits) {
+  compare_codes(row, other, planes, included, whole_blocks(words), is_diagonal, bits);
+}
+
+namespace {
+
+// Compares values: sets bit x if pixel x of buffer row `i` is linked to pixel x + shift of buffer
+// row `other`.
+void link_values(const LinkRule& rule, const LinkBuffers& buffers, int i, int other, int shift,
+                 Word* bits) {
+  const int bytes = rule.frame.layout.sample_bytes, width = rule.frame.width;
   const int first = shift < 0 ? 1 : 0, first_other = shift > 0 ? 1 : 0;
   const std::byte* a[3] = {};
   const std::byte* b[3] = {};
@@ -136,13 +195,30 @@ void set_link_bits(const LinkRule& rule, const LinkBuffers& buffers, int i, int 
   flag_links(a, b, bytes, rule.channels, width - std::abs(shift), rule.tolerance_level,
              buffers.flags + first);
   pack_at_least(reinterpret_cast<const std::byte*>(buffers.flags), 1, width, 1, bits);
+  for (int w = 0; w < words_for(width); ++w) bits[w] &= buffers.included[i][w];
+}
+
+// Compares codes: sets the bits links[0..2] of the pixels of buffer row `i` that are linked to the
+// pixels of buffer row `other` in the same column, in the column to the left, and in the column to
+// the right.
+void link_codes(const LinkRule& rule, const LinkBuffers& buffers, int i, int other,
+                bool is_diagonal, Word* const* links) {
+  const int width = rule.frame.width, words = words_for(width);
+  find_same_codes(buffers.row[i], buffers.row[other], rule.planes, buffers.included[i], words,
+                  is_diagonal, links);
+  if (!is_diagonal) return;
+  links[1][0] &= ~Word{1};  // the first pixel has no pixel to its left
+  links[2][words - 1] &= ~(Word{1} << (width - 1) % kWordBits);
 }
 
 }  // namespace
 
 void load_link_row(const LinkRule& rule, int y, int i, LinkBuffers& buffers) {
-  if (rule.classes.data) {
-    buffers.row[i][0] = reinterpret_cast<const std::byte*>(rule.classes.row(y));
+  buffers.included[i] = rule.included.row(y);
+  if (rule.planes > 0) {
+    for (int k = 0; k < rule.planes; ++k) {
+      buffers.row[i][k] = reinterpret_cast<const std::byte*>(rule.plane[k].row(y));
+    }
     return;
   }
   for (int c = 0; c < rule.channels; ++c) {
@@ -151,56 +227,97 @@ void load_link_row(const LinkRule& rule, int y, int i, LinkBuffers& buffers) {
 }
 
 void find_link_starts(const LinkRule& rule, int i, const LinkBuffers& buffers, Word* starts) {
-  const int width = rule.frame.width;
-  set_link_bits(rule, buffers, i, i, -1, starts);
-  for (int w = 0; w < words_for(width); ++w) starts[w] = ~starts[w];
-  if (const int last_bits = width % kWordBits)
-    starts[width / kWordBits] &= (Word{1} << last_bits) - 1;
+  Word* const linked_left = buffers.links[1];
+  if (rule.planes > 0) {
+    link_codes(rule, buffers, i, i, true, buffers.links);
+  } else {
+    link_values(rule, buffers, i, i, -1, linked_left);
+  }
+  const Word* const included = buffers.included[i];
+  for (int w = 0; w < words_for(rule.frame.width); ++w) starts[w] = included[w] & ~linked_left[w];
+}
+
+namespace {
+
+// Removes links whose runs are connected without them, and does what `kPruning` says.
+template <Pruning kPruning, bool kIsDiagonal>
+REGIONS_INLINE void reduce(const LinkBuffers& buffers, const Word* starts, const Word* starts_above,
+                           int words) {
+  const Word *const links = buffers.links[0], *const links_left = buffers.links[1],
+                    *const links_right = buffers.links[2];
+  Word *const up = buffers.adjacency[0], *const up_left = buffers.adjacency[1],
+              *const up_right = buffers.adjacency[2];
+  Word *const linked = buffers.linked[0], *const linked_left = buffers.linked[1],
+              *const linked_right = buffers.linked[2];
+#pragma GCC ivdep
+  for (int w = 0; w < words; ++w) {
+    const Word link = links[w], left = kIsDiagonal ? links_left[w] : 0,
+               right = kIsDiagonal ? links_right[w] : 0;
+    const Word link_of_left = shifted_right(links, w);
+    Word to_up = link & (~link_of_left | starts[w] | starts_above[w]), to_left = 0, to_right = 0;
+    if constexpr (kIsDiagonal) {
+      // A diagonal adjacency of pixel x to x - 1 (or x + 1) is redundant if a straight adjacency
+      // connects the same two runs: in column x, or in column x - 1 (or x + 1).
+      to_left = left & ~(link & ~starts_above[w]) & ~(link_of_left & ~starts[w]);
+      to_right = right & ~(link & ~shifted_left(starts_above, w)) &
+                 ~(shifted_left(links, w) & ~shifted_left(starts, w));
+    }
+    if constexpr (kPruning == Pruning::use || kPruning == Pruning::extend) {
+      to_up &= ~(linked[w] | linked_left[w] | linked_right[w]);
+      to_left &= ~(linked[w] | linked_left[w]);
+      to_right &= ~(linked[w] | linked_right[w]);
+    }
+    if constexpr (kPruning == Pruning::first || kPruning == Pruning::extend) {
+      constexpr bool kKeeps = kPruning == Pruning::extend;
+      linked[w] = link | (kKeeps ? linked[w] : 0);
+      linked_left[w] = left | (kKeeps ? linked_left[w] : 0);
+      linked_right[w] = right | (kKeeps ? linked_right[w] : 0);
+    }
+    up[w] = to_up;
+    if constexpr (kIsDiagonal) {
+      up_left[w] = to_left;
+      up_right[w] = to_right;
+    }
+  }
+}
+
+}  // namespace
+
+// Computes buffers.adjacency from buffers.links.
+REGIONS_CLONES
+void reduce_links(const LinkBuffers& buffers, const Word* starts, const Word* starts_above,
+                  int words, bool is_diagonal, Pruning pruning) {
+  words = whole_blocks(words);
+  if (!is_diagonal) return reduce<Pruning::none, false>(buffers, starts, starts_above, words);
+  switch (pruning) {
+    case Pruning::none:
+      return reduce<Pruning::none, true>(buffers, starts, starts_above, words);
+    case Pruning::first:
+      return reduce<Pruning::first, true>(buffers, starts, starts_above, words);
+    case Pruning::use:
+      return reduce<Pruning::use, true>(buffers, starts, starts_above, words);
+    case Pruning::extend:
+      return reduce<Pruning::extend, true>(buffers, starts, starts_above, words);
+  }
 }
 
 RunAdjacency find_link_adjacency(const LinkRule& rule, Adjacency adjacency, int i, int above,
                                  const Word* starts, const Word* starts_above,
-                                 const LinkBuffers& buffers, const Word* connected,
-                                 Word* straight_links) {
-  Word* up = buffers.adjacency[0];
-  Word* up_left = buffers.adjacency[1];
-  Word* up_right = buffers.adjacency[2];
-  const int words = words_for(rule.frame.width);
+                                 const LinkBuffers& buffers, Pruning pruning) {
   const bool is_diagonal = adjacency == Adjacency::diagonal;
-  set_link_bits(rule, buffers, i, above, 0, up);
-  if (straight_links) std::copy_n(up, words, straight_links);
-  if (is_diagonal) {
-    set_link_bits(rule, buffers, i, above, -1, up_left);
-    set_link_bits(rule, buffers, i, above, 1, up_right);
-  }
-  const auto right_neighbour_bits = [words](const Word* bits, int w) {
-    return bits[w] >> 1 | (w + 1 < words ? bits[w + 1] << (kWordBits - 1) : 0);
-  };
-  // The loop goes from the last word to the first, because each word needs the unchanged word to
-  // its left.
-  Word next_up = 0;  // the value of up[w + 1] before the loop changed it
-  for (int w = words - 1; w >= 0; --w) {
-    const Word straight = up[w];
-    const Word up_of_left = left_neighbour_bits(up, w);
+  Word* const* links = buffers.links;
+  if (rule.planes > 0) {
+    link_codes(rule, buffers, i, above, is_diagonal, links);
+  } else {
+    link_values(rule, buffers, i, above, 0, links[0]);
     if (is_diagonal) {
-      // A diagonal adjacency of pixel x to x - 1 (or x + 1) is redundant if a straight adjacency
-      // connects the same two runs: in column x, or in column x - 1 (or x + 1).
-      up_left[w] &= ~(straight & ~starts_above[w]) & ~(up_of_left & ~starts[w]);
-      const Word up_of_right = straight >> 1 | next_up << (kWordBits - 1);
-      up_right[w] &= ~(straight & ~right_neighbour_bits(starts_above, w)) &
-                     ~(up_of_right & ~right_neighbour_bits(starts, w));
-    }
-    next_up = straight;
-    up[w] = straight & (~up_of_left | starts[w] | starts_above[w]);
-    if (is_diagonal && straight_links) {
-      up_left[w] &= ~straight;
-      up_right[w] &= ~straight;
-    }
-    if (connected) {
-      for (Word* bits : {up, up_left, up_right}) bits[w] &= ~connected[w];
+      link_values(rule, buffers, i, above, -1, links[1]);
+      link_values(rule, buffers, i, above, 1, links[2]);
     }
   }
-  return {up, is_diagonal ? up_left : nullptr, is_diagonal ? up_right : nullptr};
+  reduce_links(buffers, starts, starts_above, words_for(rule.frame.width), is_diagonal, pruning);
+  Word* const* found = buffers.adjacency;
+  return {found[0], is_diagonal ? found[1] : nullptr, is_diagonal ? found[2] : nullptr};
 }
 
 }  // namespace regions

@@ -40,6 +40,15 @@ void find_adjacency(Adjacency adjacency, const Word* row, const Word* above, con
 
 // The rest of this file is for linked images.
 
+inline constexpr int kMaxPlanes = 7;  // maximum number of bits of a pixel's code
+// Links are computed in blocks of this many words. Therefore the words of the last block, one word
+// more, and one word before the row are read, too. Their values do not matter.
+inline constexpr int kWordBlock = 4;
+constexpr int whole_blocks(int words) { return (words + kWordBlock - 1) / kWordBlock * kWordBlock; }
+// Returns the gap after the rows of a BitImage, see BitImage. With this gap, no row of another
+// thread is read.
+constexpr int gap_for_links(int words) { return whole_blocks(words) + 1 - words; }
+
 // Defines which neighbouring pixels are linked.
 struct LinkRule {
   ConstFrame frame;
@@ -48,34 +57,52 @@ struct LinkRule {
   // Pixels are linked if their difference, the sum of the absolute differences of the channels, is
   // less than this level (see tolerance_level()). 1: only equal pixels are linked.
   int tolerance_level = 1;
-  // The voxel class of each pixel: foreground or background. If `classes` is not empty, pixels are
-  // linked if their classes are equal, and the frame is not read.
-  BitImage classes;
+  // The code of each pixel: one bit per plane. If there are planes, pixels are linked if their
+  // codes are equal, and the frame is not read.
+  BitImage plane[kMaxPlanes];
+  int planes = 0;
+  // The pixels that belong to a region. All others have the same value and are not linked.
+  BitImage included;
 };
 
 // Buffers of one thread for the rows that are compared. A "buffer row" is an index below kRows.
 struct LinkBuffers {
   static constexpr int kRows = 3;
-  const std::byte* row[kRows][3] = {};  // [row][channel], points into the frame or to `values`
-  std::byte* values[kRows][3] = {};     // [row][channel], memory for one row of values
-  uint8_t* flags = nullptr;             // [width], 1 if a pixel is linked to the compared pixel
+  // [row][channel], points into the frame or to `values`; or [row][plane], points into a plane.
+  const std::byte* row[kRows][kMaxPlanes] = {};
+  std::byte* values[kRows][3] = {};  // [row][channel], memory for one row of values
+  const Word* included[kRows] = {};  // [row], the bits of the included pixels
+  uint8_t* flags = nullptr;          // [width], 1 if a pixel is linked to the compared pixel
+  // [same column, left, right][words], all links of a row to an earlier row.
+  Word* links[3] = {};
   Word* adjacency[3] = {};  // [up, up_left, up_right][words], the bits of a RunAdjacency
-  // [words], set if the voxel of the previous slice in the same row and column is linked.
-  Word* linked_behind = nullptr;
+  // [same column, left, right][words], links to the rows that determine which links are omitted,
+  // see Pruning.
+  Word* linked[3] = {};
 };
+
+// Returns the bits in which any of `width` values differs from `value`. `bytes` is the size of a
+// value: 1 or 2.
+uint32_t find_differing_bits(const std::byte* values, int bytes, int width, uint32_t value);
 
 // Loads row y of the image into buffer row `i`.
 void load_link_row(const LinkRule& rule, int y, int i, LinkBuffers& buffers);
 // Sets the bits of the first pixels of the runs in buffer row `i`.
 void find_link_starts(const LinkRule& rule, int i, const LinkBuffers& buffers, Word* starts);
+
+// What find_link_adjacency() does with LinkBuffers::linked. Omitting links is correct if links are
+// transitive and if the rows of `linked` are adjacent to row `above`.
+enum class Pruning : uint8_t {
+  none,   // nothing
+  first,  // sets it to the links that are found
+  use,    // omits links to voxels that are neighbours of a voxel in `linked`
+  extend  // does the same, then adds the links that are found
+};
+
 // Finds the adjacency of buffer row `i` and buffer row `above`, which contains a row of an earlier
-// band. Omits some redundant bits, if other bits already connect the same two runs. If `connected`
-// is not null, also omits all bits of the pixels whose bit is set there. If `straight` is not null,
-// stores there which pixels are linked to the pixel in the same column, and omits the diagonal bits
-// of these pixels.
+// band. Omits some redundant bits, if other bits already connect the same two runs.
 RunAdjacency find_link_adjacency(const LinkRule& rule, Adjacency adjacency, int i, int above,
                                  const Word* starts, const Word* starts_above,
-                                 const LinkBuffers& buffers, const Word* connected = nullptr,
-                                 Word* straight = nullptr);
+                                 const LinkBuffers& buffers, Pruning pruning = Pruning::none);
 
 }  // namespace regions

@@ -201,7 +201,9 @@ void RunForest::allocate(Backend& backend, const VolumeLayout& max_volume) {
   const Size size = max_volume.size();
   const size_t nodes = size.area(), bands = static_cast<size_t>(size.height) + 1;
   Workspace memory;
-  memory.reserve(starts_.data, static_cast<size_t>(words_for(size.width)) * bands);
+  starts_.words = words_for(size.width);
+  starts_.gap = gap_for_links(starts_.words);
+  memory.reserve(starts_.data, static_cast<size_t>(starts_.words + starts_.gap) * bands, 1);
   memory.reserve(first_run_, bands);
   memory.reserve(parent_, nodes);
   memory.reserve(label_, nodes, kValuePadding);
@@ -217,7 +219,6 @@ void RunForest::reset(const VolumeLayout& volume, const RowSpans& spans, int ban
   volume_ = volume;
   spans_ = spans;
   band_rows_ = band_rows;
-  starts_.words = words_for(volume.slice.width);
   bands_per_slice_ = (volume.slice.height + band_rows - 1) / band_rows;
   // A chunk consists of whole units. A unit is a band if there is only one slice, else a slice.
   const bool is_flat = volume.total_slices() == 1;

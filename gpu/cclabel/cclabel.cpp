@@ -204,6 +204,7 @@ class CcLabelCuda final : public CcLabel {
   void check_inputs(const FrameTask& task, const Params& params) const {
     expects_labellable(setup_, task, params);
     expects_source(setup_, task, params);
+    expects(!task.excluded_value, "only the CPU labels all values except one");
     expects(task.table.capacity <= setup_.max_regions,
             "the table has a larger capacity than configured");
     expects_trackable(setup_, task, params);

@@ -17,7 +17,7 @@ struct Voxel {
 class Flood {
  public:
   Flood(const ConstFrame& in, const ConstFrame& mask, const CcLabelParams& params, int slices,
-        double threshold)
+        double threshold, std::optional<uint32_t> excluded)
       : in_(in), params_(params), width_(in.width), height_(in.height / slices), slices_(slices) {
     const bool is_mask = params.source == Source::mask, is_alpha = params.source == Source::alpha;
     const bool is_rgb = in.layout.model == ColorModel::rgb && params.source == Source::image;
@@ -40,6 +40,7 @@ class Flood {
                 ? std::floor((77 * value(0) + 150 * value(1) + 29 * value(2) + 128) / 256)
                 : value(0);
         is_bright_.push_back(luma >= level);
+        is_excluded_.push_back(excluded && value(0) == *excluded);
       }
     }
     if (params.fill_holes > 0 && is_binary() && !params.label_background) fill_holes();
@@ -51,7 +52,8 @@ class Flood {
     std::vector<uint32_t> labels(is_bright_.size());
     std::vector<Region> found;
     for_all_voxels([&](const Voxel& v) {
-      if (labels[at(v)] || (is_binary() && !params_.label_background && !is_bright_[at(v)])) return;
+      if (labels[at(v)] || is_excluded_[at(v)]) return;
+      if (is_binary() && !params_.label_background && !is_bright_[at(v)]) return;
       found.push_back(fill(v, static_cast<uint32_t>(found.size() + 1), labels));
       found.back().layer = layer;
     });
@@ -172,7 +174,7 @@ class Flood {
   bool is_named_;
   double full_;                      // stored units of full scale
   std::vector<double> compared_[3];  // per channel: [z][y][x]
-  std::vector<bool> is_bright_;
+  std::vector<bool> is_bright_, is_excluded_;
   std::vector<Voxel> neighbours_;  // offsets
 };
 
@@ -201,12 +203,12 @@ class Stack {
 }  // namespace
 
 Labelling label_slowly(const ConstFrame& in, const ConstFrame& mask, const CcLabelParams& params,
-                       int slices) {
+                       int slices, std::optional<uint32_t> excluded) {
   Labelling all;
   const std::vector<double> listed = params.thresholds;
   const std::vector<double> thresholds = listed.empty() ? std::vector{params.threshold} : listed;
   for (size_t k = 0; k < thresholds.size(); ++k) {
-    Flood(in, mask, params, slices, thresholds[k]).run(static_cast<uint32_t>(k), all);
+    Flood(in, mask, params, slices, thresholds[k], excluded).run(static_cast<uint32_t>(k), all);
   }
   return all;
 }

@@ -1,6 +1,7 @@
 // The oracles of cclabel. They are slow and obvious, and share no code with the backends.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/cclabel/cclabel.hpp"
@@ -16,9 +17,9 @@ struct Labelling {
 // before any overflow rule. With source=alpha or mask, criterion=equal and difference compare alpha
 // or the mask's values, and the colour sums are still the picture's. The values of a labels32 mask
 // are names: criterion=difference links equal values only. criterion=binary takes the nonzero
-// pixels of a mask and ignores the threshold.
+// pixels of a mask and ignores the threshold. Pixels of the value `excluded` get label 0.
 Labelling label_slowly(const ConstFrame& in, const ConstFrame& mask, const CcLabelParams& params,
-                       int slices = 1);
+                       int slices = 1, std::optional<uint32_t> excluded = {});
 
 // Labels frame t of a sliding window that began with frames[0]: labels the window as a volume, then
 // numbers and measures the regions of its last slice. The frames are gray8; `params.source` may be

@@ -119,6 +119,7 @@ RunResult run(Backend& backend, Algorithm<CcLabelParams>& algorithm, const Const
   const Table table(backend, options.wants_records ? capacity : 0, options.most_runs);
   FrameTask task{.slices = options.slices, .in = picture->frame()};
   task.mask_is_small = options.mask_is_small;
+  task.excluded_value = options.excluded_value;
   std::unique_ptr<DeviceFrame> attached, out;
   if (!mask.empty()) {
     attached = make(mask.layout.format, mask.size(), bytes_after_rows(mask.layout.format, options));
@@ -405,7 +406,7 @@ void CcLabelTest::check(const ConstFrame& in, const CcLabelParams& params, const
     check_other_methods(in, params, options, mask, expected);
     return;
   }
-  Labelling expected = label_slowly(in, mask, params, options.slices);
+  Labelling expected = label_slowly(in, mask, params, options.slices, options.excluded_value);
   EXPECT_EQ(found.total, expected.regions.size());
   if (options.out && params.output == CcOutput::labels &&
       params.overflow == Overflow::drop_smallest) {

@@ -18,11 +18,12 @@ struct RunOptions {
   bool is_aligned = false;
   bool wants_labels = true;
   bool wants_records = true;
-  uint32_t capacity = 1 << 17;  // maximum number of records
-  int slices = 1;               // number of slices that are stacked in the frame
-  int depth = 1;                // configured maximum of slices
-  uint32_t most_runs = 0;       // maximum number of runs
-  bool mask_is_small = false;   // see FrameTask
+  uint32_t capacity = 1 << 17;                  // maximum number of records
+  int slices = 1;                               // number of slices that are stacked in the frame
+  int depth = 1;                                // configured maximum of slices
+  uint32_t most_runs = 0;                       // maximum number of runs
+  bool mask_is_small = false;                   // see FrameTask
+  std::optional<uint32_t> excluded_value = {};  // see FrameTask
 };
 
 struct RunResult {

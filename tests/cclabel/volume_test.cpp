@@ -53,6 +53,86 @@ TEST_P(CcLabelVolume, EqualAndDifferenceCriteria_LabelsAndRecordsMatchTheReferen
   }
 }
 
+// A picture or volume whose values differ only in the bits `mask`. Equal values form cubes.
+Volume make_codes(uint32_t mask, uint32_t other_bits, Size size, int slices, PixelFormat format,
+                  int side) {
+  Volume volume{"codes " + std::to_string(mask), size, slices, format, {}};
+  for (int z = 0; z < slices; ++z) {
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        const auto row = static_cast<uint32_t>(z / side * size.height + y / side);
+        const uint32_t value = other_bits | (hash(static_cast<uint32_t>(x / side), row) & mask);
+        volume.voxels.push_back(static_cast<uint8_t>(value));
+        if (format == PixelFormat::gray16)
+          volume.voxels.push_back(static_cast<uint8_t>(value >> 8));
+      }
+    }
+  }
+  return volume;
+}
+
+struct CodeCase {
+  uint32_t mask, other_bits;  // as in make_codes()
+  PixelFormat format;
+};
+constexpr CodeCase kCodeCases[] = {
+    {0x01, 0, PixelFormat::gray8},       {0x81, 0x20, PixelFormat::gray8},
+    {0x54, 0, PixelFormat::gray8},       {0x3c, 0x80, PixelFormat::gray8},
+    {0xab, 0, PixelFormat::gray8},       {0x7e, 0x01, PixelFormat::gray8},
+    {0xfe, 0, PixelFormat::gray8},       {0xff, 0, PixelFormat::gray8},
+    {0x8001, 0x10, PixelFormat::gray16}, {0x0380, 0, PixelFormat::gray16},
+    {0xff00, 0x42, PixelFormat::gray16}, {0, 7, PixelFormat::gray8}};
+
+// Calls check(volume, connectivity) for pictures and volumes of each case.
+template <class Check>
+void for_each_code_case(Check check) {
+  for (const CodeCase& c : kCodeCases) {
+    for (const int side : {1, 4}) {
+      for (const Size size : {Size{1, 3}, {63, 9}, {64, 7}, {130, 20}, {257, 12}}) {
+        for (const Connectivity flat : kFlat)
+          check(make_codes(c.mask, c.other_bits, size, 1, c.format, side), flat);
+        for (const Connectivity spatial : kSpatial)
+          check(make_codes(c.mask, c.other_bits, size, 7, c.format, side), spatial);
+      }
+    }
+  }
+}
+
+TEST_P(CcLabelVolume, CriterionEqual_ValuesThatDifferInSomeBits_LabelsAndRecordsEqualReference) {
+  for_each_code_case([&](const Volume& volume, Connectivity connectivity) {
+    CcLabelParams params;
+    params.connectivity = connectivity;
+    params.criterion = Criterion::equal;
+    check_volume(volume, params, {.padding = 1});
+  });
+}
+
+TEST_P(CcLabelVolume, ExcludedValue_CriterionEqualOnTheCpu_LabelsAndRecordsEqualReference) {
+  if (is_cuda()) GTEST_SKIP() << "only the CPU excludes a value";
+  for_each_code_case([&](const Volume& volume, Connectivity connectivity) {
+    CcLabelParams params;
+    params.connectivity = connectivity;
+    params.criterion = Criterion::equal;
+    RunOptions options;
+    options.excluded_value = static_cast<uint32_t>(volume.frame().sample(0, 0, 0));
+    check_volume(volume, params, options);
+  });
+}
+
+TEST_P(CcLabelVolume, ExcludedValue_OtherCriterionOrFormatOrBackend_IsRefused) {
+  CcLabelParams params;
+  const auto label = [&](PixelFormat format) {
+    const Volume picture = make_volume("noise", {33, 20}, 1, format);
+    return run(picture.frame(), {}, params, {.excluded_value = 0});
+  };
+  EXPECT_THROW(label(PixelFormat::gray8), InputError);
+  params.criterion = Criterion::equal;
+  EXPECT_THROW(label(PixelFormat::rgb), InputError);
+  if (is_cuda()) {
+    EXPECT_THROW(label(PixelFormat::gray8), InputError);
+  }
+}
+
 TEST_P(CcLabelVolume, RandomSettings_LabelsAndRecordsEqualReference) {
   for (uint32_t seed = 0; seed < 300; ++seed) {
     const auto [volume, params, choice] = random_volume(seed, {150, 20}, 20);
