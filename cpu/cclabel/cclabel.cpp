@@ -29,13 +29,18 @@ class CcLabelCpu final : public CcLabel, public TrackAccess {
   explicit CcLabelCpu(std::shared_ptr<Backend> backend)
       : backend_(std::move(backend)), workers_(workers_of(*backend_)) {}
 
+  void prepare(const Params& params) override {
+    has_codes_ = params.criterion != Criterion::binary;
+  }
   void configure(const Setup& setup) override {
     expects_labellable(setup);
     expects_trackable(setup);
     setup_ = setup;
     buffers_.clear();
     buffers_.resize(static_cast<size_t>(setup.slots));
-    for (LabelBuffers& buffers : buffers_) buffers.allocate(*backend_, setup, max_chunks());
+    for (LabelBuffers& buffers : buffers_) {
+      buffers.allocate(*backend_, setup, max_chunks(), has_codes_);
+    }
     if (setup.tracks) tracker_.allocate(*backend_, setup);
   }
 
@@ -133,6 +138,7 @@ class CcLabelCpu final : public CcLabel, public TrackAccess {
   std::shared_ptr<Backend> backend_;
   Workers workers_;
   Setup setup_;
+  bool has_codes_ = false;             // set by prepare()
   std::vector<LabelBuffers> buffers_;  // [slots], memory of each frame in flight
   Tracker tracker_;
 };
@@ -254,7 +260,7 @@ void CcLabelCpu::write_chunk(const FrameTask& task, const Params& params, LabelB
 
 }  // namespace
 
-void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks) {
+void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks, bool has_codes) {
   const VolumeLayout max_volume{setup.size, setup.depth, setup.layers};
   const auto width = static_cast<size_t>(setup.size.width);
   const int words = words_for(setup.size.width);
@@ -272,7 +278,9 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
   };
   reserve_image(pixels);
   reserve_image(background);
-  for (BitImage& plane : codes) reserve_image(plane);
+  if (has_codes) {
+    for (BitImage& plane : codes) reserve_image(plane);
+  }
   for (int s = 0; s < max_chunks; ++s) {
     for (auto& channels : links[s].values) {
       for (std::byte*& row : channels) memory.reserve(row, width * sizeof(uint32_t));

@@ -28,7 +28,7 @@ struct LabelBuffers {
   // While holes are filled: bits of the background. If the background is labelled too: bits of the
   // foreground.
   BitImage background;
-  BitImage codes[kMaxPlanes];  // the codes of the pixels, see LinkRule
+  BitImage codes[kMaxPlanes];  // the codes of the pixels, see LinkRule; may be empty
   // The arrays links, value and records have one entry per chunk of rows.
   LinkBuffers links[RunForest::kMaxChunks];
   uint32_t* value[RunForest::kMaxChunks];  // [width], output_values() of a band's runs
@@ -42,8 +42,9 @@ struct LabelBuffers {
   ShownTracks tracks;  // the tracks of this frame's regions; empty until they have been assigned
   TrackState* states = nullptr;  // [max_regions], states of the regions; null without tracking
 
-  // Allocates the memory for pictures that are divided into at most `max_chunks` chunks.
-  void allocate(Backend& backend, const Setup& setup, int max_chunks);
+  // Allocates the memory for pictures that are divided into at most `max_chunks` chunks. Allocates
+  // `codes` only if `has_codes` is true.
+  void allocate(Backend& backend, const Setup& setup, int max_chunks, bool has_codes);
 
   // Returns the table of the frame task, or records[0] if the frame task has no table.
   Region* table_of(const FrameTask& task) const {

@@ -321,8 +321,8 @@ class ForestBuilder {
   void enlarge();
   void build_binary();
   void build_linked();
-  // Returns the bits in which the values of the pixels differ, or 0 if there are so many that
-  // comparing values is faster than comparing codes.
+  // Returns the bits in which the values of the pixels differ. Returns 0 if there are so many that
+  // comparing values is faster than comparing codes, or if there is no memory for codes.
   uint32_t find_code_bits(const LinkRule& rule) const;
   // Sets the planes of the rows of chunk s: plane k contains the k-th of the bits `code_bits`. Sets
   // the included pixels if a value is excluded.
@@ -425,7 +425,8 @@ void ForestBuilder::build_binary() {
 
 uint32_t ForestBuilder::find_code_bits(const LinkRule& rule) const {
   const int bytes = rule.frame.layout.sample_bytes, rows = volume_.rows();
-  if (rule.tolerance_level != 1 || rule.channels != 1 || bytes > 2) return 0;
+  const bool has_codes = buffers_.codes[0].data != nullptr;
+  if (!has_codes || rule.tolerance_level != 1 || rule.channels != 1 || bytes > 2) return 0;
   const auto values = [&](int row, int s) {
     return channel_row(rule.frame, rule.first_channel, row, buffers_.links[s].values[0][0]);
   };

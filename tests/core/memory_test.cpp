@@ -405,7 +405,10 @@ TEST(AlgorithmMemory, PictureOf640x480_BytesPerPixelStayBelowTheLimit) {
   masked.has_mask = true;
   GraphCutBgParams eight;
   eight.neighbours = Neighbours::eight;
+  CcLabelParams equal;
+  equal.criterion = Criterion::equal;
   EXPECT_LT(bytes_per_pixel<CcLabelParams>(plain), 42);
+  EXPECT_LT(bytes_per_pixel<CcLabelParams>(plain, equal), 43);
   EXPECT_LT(bytes_per_pixel<CcLabelParams>(drawn), 51);
   EXPECT_LT(bytes_per_pixel<CcLabelParams>(runs), 46);
   EXPECT_LT(bytes_per_pixel<CcLabelParams>(tracked), 53);
