@@ -171,34 +171,33 @@ class SmallForest {
 };
 
 // Labels the elements of a picture that are not 0, if all of them have the same value. Returns the
-// number of regions, or nothing for other pictures. Elements have one byte. The elements of each
-// row or of each column are contiguous. `labels` has the strides of a contiguous picture or of its
-// transpose, and all its elements are 0. If there is a `table`, it receives the rows of all
-// regions.
-std::optional<int> label_small_mask(const AnyArray& image, const nb::ndarray<int32_t>& labels,
-                                    int connectivity, std::optional<nb::bytearray> table) {
+// number of regions, or nothing for other pictures. `image` has one byte per element, row by row if
+// `has_rows` is true, else column by column. Passing an array would take longer than labelling it.
+// `labels` is contiguous in the same order. If there is a `table`, it receives the rows of all
+// regions; `is_signed` is the type of their values.
+std::optional<int> label_small_mask(const nb::bytes& image, const nb::ndarray<int32_t>& labels,
+                                    bool has_rows, int connectivity, bool is_signed,
+                                    std::optional<nb::bytearray> table) {
   expects(
-      image.ndim() == 2 && labels.ndim() == 2 && image.shape(0) == labels.shape(0) &&
-          image.shape(1) == labels.shape(1) &&
-          std::max(image.shape(0), image.shape(1)) <= kMaxSide && image.itemsize() == 1 &&
-          image.device_type() == nb::device::cpu::value,
-      "a small mask must have two axes of at most 64 elements of one byte, and labels its shape");
-  const auto rows = static_cast<int>(image.shape(0)), columns = static_cast<int>(image.shape(1));
+      labels.ndim() == 2 && std::max(labels.shape(0), labels.shape(1)) <= kMaxSide &&
+          image.size() == labels.size() &&
+          (labels.size() == 0 || labels.stride(has_rows ? 1 : 0) == 1 ||
+           labels.shape(has_rows ? 1 : 0) == 1),
+      "a small mask must have two axes of at most 64 elements of one byte, and labels its shape "
+      "and order");
+  const auto rows = static_cast<int>(labels.shape(0)), columns = static_cast<int>(labels.shape(1));
   const auto* data = static_cast<const uint8_t*>(image.data());
-  const bool has_rows = image.stride(1) == 1 || columns == 1;
-  expects(has_rows || image.stride(0) == 1 || rows == 1, "the rows or columns must be contiguous");
   Rows bits;
   if (!has_rows) bits.fill(0);
-  const std::optional<uint8_t> value = has_rows
-                                           ? read_rows(data, image.stride(0), rows, columns, bits)
-                                           : read_rows(data, image.stride(1), columns, rows, bits);
+  const std::optional<uint8_t> value = has_rows ? read_rows(data, columns, rows, columns, bits)
+                                                : read_rows(data, rows, columns, rows, bits);
   if (!value) return {};
   if (!has_rows) transpose(bits);
   SmallForest forest(bits, rows, connectivity > 1);
   const int count = forest.number_regions();
-  forest.write(labels.data(), labels.stride(0), labels.stride(1));
+  std::fill_n(labels.data(), labels.size(), 0);
+  forest.write(labels.data(), has_rows ? columns : 1, has_rows ? 1 : rows);
   if (table) {
-    const bool is_signed = image.dtype().code == static_cast<uint8_t>(nb::dlpack::dtype_code::Int);
     table->resize(static_cast<size_t>(count) * sizeof(TableRow));
     forest.measure(count, is_signed ? static_cast<int8_t>(*value) : *value,
                    static_cast<std::byte*>(table->data()));
@@ -209,8 +208,8 @@ std::optional<int> label_small_mask(const AnyArray& image, const nb::ndarray<int
 }  // namespace
 
 void bind_small_masks(nb::module_& module) {
-  module.def("label_small_mask", label_small_mask, nb::arg(), nb::arg(), nb::arg(),
-             nb::arg().none());
+  module.def("label_small_mask", label_small_mask, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg(), nb::arg().none());
 }
 
 }  // namespace regions::python

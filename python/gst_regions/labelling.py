@@ -261,6 +261,7 @@ class SmallPlan(NamedTuple):
     settings: Settings
     reach: int
     may_be_mask: bool  # whether label_small_mask() accepts the picture
+    is_signed: bool
 
 
 @functools.lru_cache(maxsize=256, typed=True)
@@ -271,7 +272,7 @@ def _small_plan(shape: tuple[int, ...], dtype: np.dtype[Any], background: float 
         return None
     reach = _arrays.connectivity_of(connectivity, len(shape))
     may_be_mask = len(shape) == 2 and max(shape) <= MAX_SMALL_SIDE and dtype.itemsize == 1 and not background
-    return SmallPlan(background_of(background, dtype), settings_of(shape, reach), reach, may_be_mask)
+    return SmallPlan(background_of(background, dtype), settings_of(shape, reach), reach, may_be_mask, dtype.kind == "i")
 
 
 def _label_small(image: NDArray[Any], background: float | None, connectivity: int | None,
@@ -284,12 +285,13 @@ def _label_small(image: NDArray[Any], background: float | None, connectivity: in
     plan = _small_plan(shape, image.dtype, background, connectivity)
     if plan is None:
         return None
-    excluded, settings, reach, may_be_mask = plan
+    excluded, settings, reach, may_be_mask, is_signed = plan
     flags = image.flags
     is_packed = flags.c_contiguous
     if may_be_mask and (is_packed or flags.f_contiguous):
-        labels = np.zeros(shape, INT32, "C" if is_packed else "F")
-        num = _core.label_small_mask(image, labels, reach, rows)
+        labels = np.empty(shape, INT32, "C" if is_packed else "F")
+        data = image.tobytes() if is_packed else image.tobytes("F")
+        num = _core.label_small_mask(data, labels, is_packed, reach, is_signed, rows)
         if num is not None:
             return labels, num
     if not is_packed or not flags.aligned:
