@@ -167,7 +167,7 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         rows = bytearray() if return_table and intensity_image is None else None
         small = _label_small(image, background, connectivity, rows)
         if small:
-            if threads:
+            if threads.__class__ is not int or threads < 0:
                 max_threads(threads)
             small_labels, num = small
             if not (return_num or return_table):
