@@ -264,7 +264,9 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
   const VolumeLayout max_volume{setup.size, setup.depth, setup.layers};
   const auto width = static_cast<size_t>(setup.size.width);
   const int words = words_for(setup.size.width);
-  const int gap = gap_for_links(words);
+  // In narrow pictures, gaps take much memory.
+  const bool is_narrow = words < 3, may_link = has_codes || setup.has_background;
+  const int gap = is_narrow && !may_link ? 0 : gap_for_links(words);
   const auto words_per_row = static_cast<size_t>(words) + static_cast<size_t>(gap);
   may_draw_ =
       setup.has_output && setup.out.format == setup.in.format && max_volume.total_slices() == 1;
@@ -286,7 +288,7 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
       for (std::byte*& row : channels) memory.reserve(row, width * sizeof(uint32_t));
     }
     for (auto* rows : {&links[s].links, &links[s].adjacency, &links[s].linked}) {
-      for (Word*& row : *rows) memory.reserve(row, words_per_row, 1);
+      for (Word*& row : *rows) memory.reserve(row, static_cast<size_t>(whole_blocks(words)), 1);
     }
     memory.reserve(links[s].flags, width);
     memory.reserve(value[s], width, kValuePadding);
@@ -308,7 +310,7 @@ void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks
     std::memset(ink_memory, 0, ink_size);  // draw() requires ink without any codes
     ink = ink_in(ink_memory, setup.size);
   }
-  forest.allocate(backend, max_volume);
+  forest.allocate(backend, max_volume, gap);
   if (setup.max_runs > 0) runs.allocate(backend, setup);
 }
 

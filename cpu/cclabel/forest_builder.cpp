@@ -337,12 +337,17 @@ class ForestBuilder {
     const RowChunk& chunk = buffers_.forest.chunk(s);
     threshold(bits, chunk.begin, chunk.end, buffers_.links[s].values[0][0]);
   }
+  int max_chunks_of(const BinaryImage& /*image*/) const { return max_chunks_; }
+  // Without a gap, a thread would read words of rows that another thread writes.
+  int max_chunks_of(const LinkedImage& image) const {
+    return image.rule.included.gap > 0 ? max_chunks_ : 1;
+  }
   // Calls prepare(s) for each chunk s and adds the rows of the chunk to the forest. Then merges the
   // chunks.
   template <class LabelledImage, std::invocable<int> Prepare>
   void add_chunks(const LabelledImage& image, Prepare prepare) {
     RunForest& forest = buffers_.forest;
-    forest.reset(volume_, spans_, image.band_rows(), max_chunks_);
+    forest.reset(volume_, spans_, image.band_rows(), max_chunks_of(image));
     workers_.parallel_for(forest.chunks(), [&](int s) {
       prepare(s);
       add_chunk(image, forest, s, buffers_.links[s]);

@@ -41,12 +41,14 @@ void find_adjacency(Adjacency adjacency, const Word* row, const Word* above, con
 // The rest of this file is for linked images.
 
 inline constexpr int kMaxPlanes = 7;  // maximum number of bits of a pixel's code
-// Links are computed in blocks of this many words. Therefore the words of the last block, one word
-// more, and one word before the row are read, too. Their values do not matter.
+// Links are computed in blocks of this many words, except in rows of one or two words.
 inline constexpr int kWordBlock = 4;
-constexpr int whole_blocks(int words) { return (words + kWordBlock - 1) / kWordBlock * kWordBlock; }
-// Returns the gap after the rows of a BitImage, see BitImage. With this gap, no row of another
-// thread is read.
+constexpr int whole_blocks(int words) {
+  return words < 3 ? words : (words + kWordBlock - 1) / kWordBlock * kWordBlock;
+}
+// Returns the gap after the rows of a BitImage, see BitImage. The words of the last block, one word
+// more and one word before the row are read, too; their values do not matter. With this gap, no row
+// of another thread is read.
 constexpr int gap_for_links(int words) { return whole_blocks(words) + 1 - words; }
 
 // Defines which neighbouring pixels are linked.

@@ -194,7 +194,7 @@ void label_runs(const uint32_t* parent, uint32_t* label, uint32_t first, uint32_
 
 }  // namespace
 
-void RunForest::allocate(Backend& backend, const VolumeLayout& max_volume) {
+void RunForest::allocate(Backend& backend, const VolumeLayout& max_volume, int gap) {
   // The arrays have one entry per pixel, because there are at most as many runs as pixels. The
   // system provides pages only when they are touched, so the unused part of the arrays takes no
   // memory.
@@ -202,7 +202,7 @@ void RunForest::allocate(Backend& backend, const VolumeLayout& max_volume) {
   const size_t nodes = size.area(), bands = static_cast<size_t>(size.height) + 1;
   Workspace memory;
   starts_.words = words_for(size.width);
-  starts_.gap = gap_for_links(starts_.words);
+  starts_.gap = gap;
   memory.reserve(starts_.data, static_cast<size_t>(starts_.words + starts_.gap) * bands, 1);
   memory.reserve(first_run_, bands);
   memory.reserve(parent_, nodes);

@@ -42,8 +42,8 @@ class RunForest {
  public:
   static constexpr int kMaxChunks = 64;
 
-  // Allocates workspace for volumes up to this size.
-  void allocate(Backend& backend, const VolumeLayout& max_volume);
+  // Allocates workspace for volumes up to this size. `gap` is the gap of the images, see BitImage.
+  void allocate(Backend& backend, const VolumeLayout& max_volume, int gap);
 
   // Empties the forest and divides the rows into at most `max_chunks` chunks. The heights in
   // `volume` are numbers of rows of bits. `spans` maps these rows to rows of the picture.

@@ -105,7 +105,7 @@ RunResult run(Backend& backend, Algorithm<CcLabelParams>& algorithm, const Const
   if (options.out) setup.out = layout_of(*options.out);
   setup.has_mask = !mask.empty();
   setup.mask = mask.layout;
-  algorithm.prepare(params);
+  if (options.is_prepared) algorithm.prepare(params);
   algorithm.configure(setup);
 
   const auto make = [&](PixelFormat format, Size size, int padding) {

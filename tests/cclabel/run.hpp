@@ -24,6 +24,7 @@ struct RunOptions {
   uint32_t most_runs = 0;                       // maximum number of runs
   bool mask_is_small = false;                   // see FrameTask
   std::optional<uint32_t> excluded_value = {};  // see FrameTask
+  bool is_prepared = true;  // false: without prepare(), as if the criterion changed later
 };
 
 struct RunResult {

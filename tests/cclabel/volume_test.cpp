@@ -107,6 +107,17 @@ TEST_P(CcLabelVolume, CriterionEqual_ValuesThatDifferInSomeBits_LabelsAndRecords
   });
 }
 
+TEST_P(CcLabelVolume,
+       CriterionEqual_AfterConfigureForBinaryOnTheCpu_LabelsAndRecordsEqualReference) {
+  if (is_cuda()) return;  // CUDA requires prepare() if the criterion of volumes changes
+  for_each_code_case([&](const Volume& volume, Connectivity connectivity) {
+    CcLabelParams params;
+    params.connectivity = connectivity;
+    params.criterion = Criterion::equal;
+    check_volume(volume, params, {.is_prepared = false});
+  });
+}
+
 TEST_P(CcLabelVolume, ExcludedValue_CriterionEqualOnTheCpu_LabelsAndRecordsEqualReference) {
   if (is_cuda()) return;  // refuses an excluded value, see the next test
   for_each_code_case([&](const Volume& volume, Connectivity connectivity) {
