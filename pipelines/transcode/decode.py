@@ -5,6 +5,7 @@ Decoder gives the frames. Shapes follows their size and pixel aspect ratio, and 
 
 import contextlib
 import ctypes
+import gc
 import itertools
 import sys
 import threading
@@ -81,6 +82,11 @@ def frames_of(decode):
         return []
     except av.error.FFmpegError:
         return None
+
+
+# Number of frames after which unused frames are freed. In PyAV, a frame and its side data refer to each other, so only the
+# garbage collector frees them. By itself, it would run after hundreds of frames.
+COLLECTED_FRAMES = 32
 
 
 class Decoder:
@@ -192,6 +198,8 @@ class Decoder:
         buffer = self.buffer(frame)
         buffer.pts, buffer.duration = time, self.frame_time
         self.frames += 1
+        if self.frames % COLLECTED_FRAMES == 0:
+            gc.collect()
         return self.appsrc.emit("push-buffer", buffer) == Gst.FlowReturn.OK and not self.stopped
 
     def notes(self):

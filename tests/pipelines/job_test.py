@@ -2,6 +2,7 @@
 """Jobs (transcode/job.py) in the test's own process: outputs and messages of one file, failures, interrupts, inputs that
 cannot be decoded."""
 
+import gc
 import json
 import os
 import pathlib
@@ -78,6 +79,21 @@ class Outputs(JobCase):
             self.job(clip, threads=threads)
             self.assertEqual(seen, [threads, threads])
             self.assertEqual(x264_settings(self.video())["threads"], str(threads))
+
+    def test_job_with_many_frames_has_few_of_them_in_memory(self):
+        """Frames whose side data was read are in reference cycles."""
+        clip = self.clip("in.mkv", "testsrc=size=64x48:rate=25:duration=16", "-c:v", "libx264", "-pix_fmt", "yuv420p")
+        buffer, counts = job.Decoder.buffer, []
+
+        def counted(decoder, frame):
+            if decoder.frames % 50 == 49:
+                counts.append(sum(isinstance(one, type(frame)) for one in gc.get_objects()))
+            return buffer(decoder, frame)
+
+        self.replace(job.Decoder, "buffer", counted)
+        self.job(clip, "video")
+        self.assertEqual(len(counts), 8)
+        self.assertLess(max(counts), 90)
 
     def test_job_with_only_a_table_requested_writes_no_video(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
