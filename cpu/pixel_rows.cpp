@@ -227,6 +227,24 @@ void pack_bit(const std::byte* values, int bytes, int width, int bit, Word* bits
 
 namespace {
 
+template <class T>
+REGIONS_INLINE uint32_t differing_bits_of(const std::byte* values, int width, uint32_t value) {
+  const T* const row = reinterpret_cast<const T*>(values);
+  T bits = 0;
+  for (int x = 0; x < width; ++x) bits = static_cast<T>(bits | (row[x] ^ static_cast<T>(value)));
+  return bits;
+}
+
+}  // namespace
+
+REGIONS_CLONES
+uint32_t find_differing_bits(const std::byte* values, int bytes, int width, uint32_t value) {
+  return bytes == 1 ? differing_bits_of<uint8_t>(values, width, value)
+                    : differing_bits_of<uint16_t>(values, width, value);
+}
+
+namespace {
+
 constexpr int kMaxRowChunks = 64;  // maximum number of chunks of rows that RunList::fill() uses
 
 }  // namespace

@@ -34,6 +34,10 @@ void pack_different(const std::byte* values, int bytes, int width, uint32_t valu
 // size of a value: 1 or 2.
 void pack_bit(const std::byte* values, int bytes, int width, int bit, Word* bits);
 
+// Returns the bits in which any of `width` values differs from `value`. `bytes` is the size of a
+// value: 1 or 2.
+uint32_t find_differing_bits(const std::byte* values, int bytes, int width, uint32_t value);
+
 // Maps each row of a binary image to the picture rows that it represents: one row, or several
 // consecutive rows if the bits come from a mask that is smaller than the picture.
 struct RowSpans {

@@ -322,7 +322,7 @@ class ForestBuilder {
   void build_binary();
   void build_linked();
   // Returns the bits in which the values of the pixels differ. Returns 0 if there are so many that
-  // comparing values is faster than comparing codes, or if there is no memory for codes.
+  // comparing values is faster than comparing codes, or if codes have no memory.
   uint32_t find_code_bits(const LinkRule& rule) const;
   // Sets the planes of the rows of chunk s: plane k contains the k-th of the bits `code_bits`. Sets
   // the included pixels if a value is excluded.
@@ -482,11 +482,10 @@ void ForestBuilder::build_linked() {
   if (params_.criterion == Criterion::difference && frame.layout.sample_bytes < 4) {
     image.rule.tolerance_level = tolerance_level(params_.tolerance, frame.layout);
   }
-  const uint32_t code_bits = labels_background ? 1 : find_code_bits(image.rule);
-  for (uint32_t bits = code_bits; bits; bits &= bits - 1) {
-    const int plane = image.rule.planes++;
-    image.rule.plane[plane] = labels_background ? buffers_.background : buffers_.codes[plane];
-  }
+  const uint32_t code_bits = labels_background ? 0 : find_code_bits(image.rule);
+  image.rule.planes = labels_background ? 1 : static_cast<int>(count_bits(code_bits));
+  std::copy_n(labels_background ? &buffers_.background : buffers_.codes, image.rule.planes,
+              image.rule.plane);
   image.rule.included = buffers_.pixels;
   if (!excluded_value_) set_all_pixels(buffers_.pixels, volume_.slice.width, volume_.rows());
   add_chunks(image, [&](int s) {

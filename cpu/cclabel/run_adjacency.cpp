@@ -155,21 +155,7 @@ REGIONS_INLINE void compare_codes(Values row, Values other, int planes, const Wo
   set_same_code_bits<kMost>(row, other, included, words, is_diagonal, bits);
 }
 
-template <class T>
-REGIONS_INLINE uint32_t differing_bits_of(const std::byte* values, int width, uint32_t value) {
-  const T* const row = reinterpret_cast<const T*>(values);
-  T bits = 0;
-  for (int x = 0; x < width; ++x) bits = static_cast<T>(bits | (row[x] ^ static_cast<T>(value)));
-  return bits;
-}
-
 }  // namespace
-
-REGIONS_CLONES
-uint32_t find_differing_bits(const std::byte* values, int bytes, int width, uint32_t value) {
-  return bytes == 1 ? differing_bits_of<uint8_t>(values, width, value)
-                    : differing_bits_of<uint16_t>(values, width, value);
-}
 
 REGIONS_CLONES
 void find_same_codes(Values row, Values other, int planes, const Word* included, int words,

@@ -83,16 +83,12 @@ struct LinkBuffers {
   Word* linked[3] = {};
 };
 
-// Returns the bits in which any of `width` values differs from `value`. `bytes` is the size of a
-// value: 1 or 2.
-uint32_t find_differing_bits(const std::byte* values, int bytes, int width, uint32_t value);
-
 // Loads row y of the image into buffer row `i`.
 void load_link_row(const LinkRule& rule, int y, int i, LinkBuffers& buffers);
 // Sets the bits of the first pixels of the runs in buffer row `i`.
 void find_link_starts(const LinkRule& rule, int i, const LinkBuffers& buffers, Word* starts);
 
-// What find_link_adjacency() does with LinkBuffers::linked. Omitting links is correct if links are
+// The use of LinkBuffers::linked by find_link_adjacency(). Omitting links is correct if links are
 // transitive and if the rows of `linked` are adjacent to row `above`.
 enum class Pruning : uint8_t {
   none,   // nothing
