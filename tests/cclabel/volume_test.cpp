@@ -83,26 +83,27 @@ constexpr CodeCase kCodeCases[] = {
     {0x8001, 0x10, PixelFormat::gray16}, {0x0380, 0, PixelFormat::gray16},
     {0xff00, 0x42, PixelFormat::gray16}, {0, 7, PixelFormat::gray8}};
 
-// Calls check(volume, connectivity) for pictures and volumes of each case.
+// Calls check(volume, params) for pictures and volumes of each case, with criterion=equal.
 template <class Check>
 void for_each_code_case(Check check) {
+  CcLabelParams params;
+  params.criterion = Criterion::equal;
   for (const CodeCase& c : kCodeCases) {
+    const auto check_with = [&](Size size, int side, int slices, Connectivity connectivity) {
+      params.connectivity = connectivity;
+      check(make_codes(c.mask, c.other_bits, size, slices, c.format, side), params);
+    };
     for (const int side : {1, 4}) {
       for (const Size size : {Size{1, 3}, {63, 9}, {64, 7}, {130, 20}, {257, 12}}) {
-        for (const Connectivity flat : kFlat)
-          check(make_codes(c.mask, c.other_bits, size, 1, c.format, side), flat);
-        for (const Connectivity spatial : kSpatial)
-          check(make_codes(c.mask, c.other_bits, size, 7, c.format, side), spatial);
+        for (const Connectivity flat : kFlat) check_with(size, side, 1, flat);
+        for (const Connectivity spatial : kSpatial) check_with(size, side, 7, spatial);
       }
     }
   }
 }
 
 TEST_P(CcLabelVolume, CriterionEqual_ValuesThatDifferInSomeBits_LabelsAndRecordsEqualReference) {
-  for_each_code_case([&](const Volume& volume, Connectivity connectivity) {
-    CcLabelParams params;
-    params.connectivity = connectivity;
-    params.criterion = Criterion::equal;
+  for_each_code_case([&](const Volume& volume, const CcLabelParams& params) {
     check_volume(volume, params, {.padding = 1});
   });
 }
@@ -110,20 +111,14 @@ TEST_P(CcLabelVolume, CriterionEqual_ValuesThatDifferInSomeBits_LabelsAndRecords
 TEST_P(CcLabelVolume,
        CriterionEqual_AfterConfigureForBinaryOnTheCpu_LabelsAndRecordsEqualReference) {
   if (is_cuda()) return;  // CUDA requires prepare() if the criterion of volumes changes
-  for_each_code_case([&](const Volume& volume, Connectivity connectivity) {
-    CcLabelParams params;
-    params.connectivity = connectivity;
-    params.criterion = Criterion::equal;
+  for_each_code_case([&](const Volume& volume, const CcLabelParams& params) {
     check_volume(volume, params, {.is_prepared = false});
   });
 }
 
 TEST_P(CcLabelVolume, ExcludedValue_CriterionEqualOnTheCpu_LabelsAndRecordsEqualReference) {
   if (is_cuda()) return;  // refuses an excluded value, see the next test
-  for_each_code_case([&](const Volume& volume, Connectivity connectivity) {
-    CcLabelParams params;
-    params.connectivity = connectivity;
-    params.criterion = Criterion::equal;
+  for_each_code_case([&](const Volume& volume, const CcLabelParams& params) {
     RunOptions options;
     options.excluded_value = static_cast<uint32_t>(volume.frame().sample(0, 0, 0));
     check_volume(volume, params, options);
