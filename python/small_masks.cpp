@@ -170,6 +170,16 @@ class SmallForest {
   uint16_t parent_[kMaxRuns];                // a run of the same region, or its number
 };
 
+// Whether labels with two axes are contiguous: row by row if `has_rows` is true, else column by
+// column.
+bool is_contiguous(const nb::ndarray<int32_t>& labels, bool has_rows) {
+  const size_t inner = has_rows ? 1 : 0, outer = 1 - inner;
+  const auto has_stride = [&](size_t axis, size_t stride) {
+    return labels.shape(axis) == 1 || labels.stride(axis) == static_cast<int64_t>(stride);
+  };
+  return has_stride(inner, 1) && has_stride(outer, labels.shape(inner));
+}
+
 // Labels the elements of a picture that are not 0, if all of them have the same value. Returns the
 // number of regions, or nothing for other pictures. `image` has one byte per element, row by row if
 // `has_rows` is true, else column by column. Passing an array would take longer than labelling it.
@@ -180,9 +190,7 @@ std::optional<int> label_small_mask(const nb::bytes& image, const nb::ndarray<in
                                     std::optional<nb::bytearray> table) {
   expects(
       labels.ndim() == 2 && std::max(labels.shape(0), labels.shape(1)) <= kMaxSide &&
-          image.size() == labels.size() &&
-          (labels.size() == 0 || labels.stride(has_rows ? 1 : 0) == 1 ||
-           labels.shape(has_rows ? 1 : 0) == 1),
+          image.size() == labels.size() && is_contiguous(labels, has_rows),
       "a small mask must have two axes of at most 64 elements of one byte, and labels its shape "
       "and order");
   const auto rows = static_cast<int>(labels.shape(0)), columns = static_cast<int>(labels.shape(1));
