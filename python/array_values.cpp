@@ -262,9 +262,4 @@ OwnedPicture rank_values(const Voxels& voxels, const void* levels, size_t count)
   return picture;
 }
 
-REGIONS_CLONES
-void replace_labels(const int32_t* __restrict new_label, size_t count, int32_t* __restrict labels) {
-  for (size_t i = 0; i < count; ++i) labels[i] = new_label[labels[i]];
-}
-
 }  // namespace regions::python

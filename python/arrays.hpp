@@ -143,9 +143,6 @@ bool is_mask(const ConstFrame& frame);
 // `count` elements (at most 255) of the array's type.
 OwnedPicture rank_values(const Voxels& voxels, const void* levels, size_t count);
 
-// Replaces each of `count` labels by its entry in `new_label`.
-void replace_labels(const int32_t* new_label, size_t count, int32_t* labels);
-
 // Returns whether label_values() is the fastest method for a picture or volume, judging from some
 // of its rows: their runs of equal values are long, and they are not a mask. The other method uses
 // several threads. `background` may be null.

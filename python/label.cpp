@@ -155,8 +155,7 @@ uint32_t label_equal(const AnyArray& image, const AnyArray& background, const La
   }
   const bool is_bool =
       static_cast<nb::dlpack::dtype_code>(voxels.type.code) == nb::dlpack::dtype_code::Bool;
-  // If the image is a mask, labelling its foreground gives the same labels without a second pass
-  // over the labels.
+  // If the image is a mask, labelling its foreground gives the same labels in less time.
   if (picture.frame.layout.format == PixelFormat::gray8 && excluded_value == 0u &&
       (is_bool || is_mask(picture.frame))) {
     return *run_cclabel(voxels, picture.frame, parameters_of_mask(settings),

@@ -75,6 +75,12 @@ void flag_row(Comparison comparison, const std::byte* a, const std::byte* b, int
   }
 }
 
+// Replaces each of `count` labels by its entry in `new_label`.
+REGIONS_CLONES
+void replace_labels(const int32_t* __restrict new_label, size_t count, int32_t* __restrict labels) {
+  for (size_t i = 0; i < count; ++i) labels[i] = new_label[labels[i]];
+}
+
 REGIONS_CLONES
 bool rows_share_values(Comparison comparison, const std::byte* a, const std::byte* b,
                        int64_t count) {
