@@ -48,7 +48,7 @@ def categories_part():
             "seeds on which nothing was tuned (`bench/peers/categories.py`, `--kinds categories --seeds "
             "101,102,103`). Kinds that begin with *grey* are grey versions. The filters are the same as in the table above. "
             "The peers are the same, plus SuBSENSE, PAWCS and PBAS of bgslibrary 3.3.1 with their defaults. All programs get "
-            "three channels, also for grey pictures; SuBSENSE and PAWCS warn that one channel would be better there. The "
+            "three channels, also for grey pictures, for which SuBSENSE and PAWCS recommend one channel in a warning. The "
             "results do not vary between runs, so noise does not apply.\n",
             table_of_kinds(found), *each_clip(found["clips"])]
 
