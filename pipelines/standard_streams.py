@@ -1,6 +1,7 @@
 """Lines on standard output and standard error, which may be closed, full, or pipes without a reader."""
 
 import contextlib
+import ctypes
 import errno
 import os
 import signal
@@ -73,3 +74,12 @@ def silence(stream):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
+
+
+def end(status):
+    """Ends the process. The end of Python would take 20 ms or more: it frees all objects, and copies memory that it shares with
+    another process."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError):  # it is closed
+            stream.flush()
+    ctypes.CDLL(None).exit(status)

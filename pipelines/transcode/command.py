@@ -5,7 +5,7 @@ import contextlib
 import os
 
 from files import explain, make_folder, remove_remains
-from transcode import cluster, manifest, processes, progress, scheduling, storage
+from transcode import cluster, manifest, progress, scheduling, storage
 
 
 class Refused(Exception):
@@ -128,8 +128,6 @@ def main(options):
                 return progress.print_status(options.out, options.store)
         except OSError as problem:
             raise Refused(explain(problem)) from problem
-        if options.cluster is None:
-            processes.Starter.current(())  # it loads its modules while this process loads its own
         version, warm_up = check(options)
         with contextlib.ExitStack() as opened:
             if scheduling.in_segments(options) and not options.segment:

@@ -45,7 +45,7 @@ def parse(arguments):
     add_event_options(parser)
     add_segment_options(parser)
     options = parser.parse_args(arguments)
-    options.rules_text = None
+    options.rules_text, options.looks = None, {}
     if bool(options.rules) != bool(options.events or options.find):
         parser.error("--rules FILE belongs to --events or --find")
     if options.background and not options.heatmap:

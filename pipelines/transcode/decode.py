@@ -12,7 +12,8 @@ import threading
 from fractions import Fraction
 
 from gstreamer import Gst, GstVideo, VideoFormat, c_function
-from transcode.probe import InputProblem, probed, ratio_of
+from transcode.ffprobe import InputProblem, probed
+from transcode.probe import ratio_of
 
 try:
     import av

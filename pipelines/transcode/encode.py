@@ -16,7 +16,7 @@ from math import ceil
 
 from gstreamer import Gst, VideoFormat
 from transcode.decode import JUMPING, Timeline, av, copied_stream
-from transcode.probe import QUIET, input_of, last_line, probed
+from transcode.ffprobe import QUIET, input_of, last_line, probed
 from transcode.profiles import CONVERT, RGB, coded_format, h264_tags, suit_to_size
 from transcode.verify import film_tags
 

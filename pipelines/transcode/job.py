@@ -20,7 +20,8 @@ from transcode import encode, verify
 from transcode.decode import (FILE_ERRORS, FIT, Decoder, expect_decoder, ratio_in, shape_note, shape_refusal, why_no_frame)
 from transcode.event_lines import TABLES, writer_of
 from transcode.exports import LabelVideo, SidecarProblem
-from transcode.probe import Input, InputProblem, last_line
+from transcode.ffprobe import InputProblem, last_line
+from transcode.probe import Input
 from transcode.profiles import CONVERT, PROFILES, STILL
 from transcode.verify import PacketCount
 
@@ -37,7 +38,7 @@ class Job:
         self.accept_partial = accept_partial
         self.files, self.hint = {}, ""  # the hint says how to accept a damaged input
         self.rules = None  # the text of the rules, for the output "events"
-        self.probed = None  # the result of probe.look() for the source, if it is known
+        self.probed = None  # the result of ffprobe.look() for the source, if it is known
         self.threads = 0  # maximum for the decoder and for each element; 0: no maximum
         self.loop = GLib.MainLoop()
         self.problem, self.interrupted = None, False
@@ -256,6 +257,7 @@ class Job:
 
     def join(self):
         picture, whole = self.picture or self.files["video"].fd, self.open("video")
+        inspection = self.opened.enter_context(contextlib.closing(verify.inspection(whole.part)))
         *_, notes = streams = encode.plan_streams(self.input, self.profile, self.with_sound)
         errors = self.run_joiner(picture, whole, streams)
         if self.join_status:
@@ -267,7 +269,8 @@ class Job:
             if written != self.frames:
                 self.problem = f"{written} of {self.frames} frames were written" + (errors and f": {last_line(errors)}")
             elif not self.problem:
-                notes += verify.notes(whole.part, self.input, self.profile, self.colors, self.ratio)
+                found = verify.inspect(whole.part, inspection)
+                notes += verify.notes(found, self.input, self.profile, self.colors, self.ratio)
         elif self.join_status:
             self.problem = f"its other streams cannot be added to the output: {last_line(errors)}"
         for note in notes:

@@ -1,18 +1,13 @@
 """Reads the properties of a file by ffprobe: its streams, and how its picture is shown."""
 
 import itertools
-import json
 import math
 import os
-import subprocess
 from fractions import Fraction
 
 from gstreamer import GstVideo
+from transcode.ffprobe import look, picture_of, probed
 
-QUIET = {"stdin": subprocess.DEVNULL, "text": True, "errors": "replace"}
-STREAMS = ("stream=index,codec_type,codec_name,codec_tag_string,start_time,duration,nb_frames,avg_frame_rate,"
-           "r_frame_rate,sample_aspect_ratio,pix_fmt,channels,channel_layout:stream_tags:stream_disposition=attached_pic:"
-           "stream_side_data:format=format_name,start_time,duration:format_tags")
 # Numbers of ISO/IEC 23091-2 by ffprobe's names; 2: unspecified.
 MATRICES = {"gbr": 0, "bt709": 1, "fcc": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m": 7, "ycgco": 8, "bt2020nc": 9,
             "bt2020c": 10, "smpte2085": 11, "chroma-derived-nc": 12, "chroma-derived-c": 13, "ictcp": 14, "ipt-c2": 15,
@@ -34,71 +29,6 @@ EXIF = {"2": "horiz", "3": "180", "4": "vert", "5": "ul-lr", "6": "90r", "7": "u
 
 LEAD_IN = 0.1  # seconds: the sound before time 0 that decoders need is shorter
 MAX_HIDDEN = 100_000  # packets that are read
-BEGINNING = 8  # packets of all streams that ffprobe decodes; often two of the picture are among them
-# FFmpeg's names of formats that contain no streams but names of other files.
-LISTS = ("hls", "concat", "dash", "sdp", "imf")
-
-
-class InputProblem(Exception):
-    """The file cannot be used; the message says why."""
-
-
-def probed(path, *options):
-    try:
-        probe = subprocess.run(["ffprobe", "-v", "error", "-of", "json", *options, input_of(path)],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **QUIET)
-    except FileNotFoundError as missing:
-        raise InputProblem("ffprobe, a part of ffmpeg, is not installed: run pipelines/setup") from missing
-    if probe.returncode != 0:
-        raise InputProblem(f"holds no video that can be decoded here: {last_line(probe.stderr)}")
-    return json.loads(probe.stdout)
-
-
-def look(path):
-    """ffprobe's description of a file: its streams and format as `holds`, and its first frame as `frame`."""
-    holds = probed(path, "-read_intervals", f"%+#{BEGINNING}", "-show_entries", f"{STREAMS}:packet:frame", "-show_chapters")
-    if (form := holds.get("format", {}).get("format_name")) in LISTS:
-        raise InputProblem(f"is a list ({form}) of other files: name those files instead")
-    stream, read = picture_of(holds)["index"], holds.pop("packets_and_frames", [])
-    packets = [each.get("stream_index") for each in read if each["type"] == "packet"]
-    has_enough = packets.count(stream) > 1 or len(packets) < BEGINNING
-    frame = first_frame([each for each in read if each.get("stream_index") == stream]) if has_enough else None
-    return {"holds": holds, "frame": frame or later_frame(path, stream)}
-
-
-def first_frame(read):
-    """The first frame among ffprobe's descriptions of the picture's packets and frames, or None."""
-    # ISO/IEC 23001-7, in MP4
-    if any(data.get("side_data_type") == "Encryption info" for each in read for data in each.get("side_data_list", [])):
-        raise InputProblem("its video is encrypted: decrypt it first")
-    return next((each for each in read if each.pop("type") == "frame"), None)
-
-
-def later_frame(path, stream):
-    """ffprobe's description of the first frame that can be decoded. Files that begin between key frames, or whose edit list
-    hides the first pictures, have many earlier packets. For the time code of MPEG-2, two packets are needed."""
-    for packets in (2, 50, 1000):
-        if frame := first_frame(probed(path, "-select_streams", str(stream), "-read_intervals", f"%+#{packets}",
-                                       "-show_entries", "packet:frame").get("packets_and_frames", [])):
-            return frame
-    return {}
-
-
-def picture_of(holds):
-    """The first video stream that is not a cover picture."""
-    streams = holds.get("streams", [])
-    for stream in streams:
-        if stream.get("codec_type") == "video" and not stream.get("disposition", {}).get("attached_pic"):
-            return stream
-    raise InputProblem(f"holds no video stream: only {kinds_of(streams)}" if streams
-                       else "holds no stream that FFmpeg recognises")
-
-
-def kinds_of(streams):
-    """The kinds of streams without a picture, such as "audio and a cover picture"."""
-    words = {"video": "a cover picture", "subtitle": "subtitles", "attachment": "attachments", None: "unknown streams"}
-    kinds = sorted({words.get(kind, kind) for kind in (stream.get("codec_type") for stream in streams)})
-    return " and ".join(filter(None, (", ".join(kinds[:-1]), kinds[-1])))
 
 
 class Input:
@@ -261,13 +191,3 @@ def seconds(text):
     """Seconds of a Matroska tag such as 00:00:02.040000000; 0 for other texts."""
     parts = (text or "").split(":")
     return sum(float(part) * 60**power for power, part in enumerate(reversed(parts))) if len(parts) == 3 else 0.0
-
-
-def input_of(path):
-    """A file's name for ffmpeg. Without the prefix, `-x` would be an option and `concat:a|b` two files."""
-    return "file:" + path
-
-
-def last_line(text):
-    lines = text.strip().splitlines()
-    return lines[-1] if lines else "no reason was given"

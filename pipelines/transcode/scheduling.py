@@ -12,7 +12,7 @@ import sys
 import time
 
 from files import explain, partial_name
-from transcode import cluster, manifest, processes, storage
+from transcode import cluster, ffprobe, manifest, processes, storage
 from transcode.profiles import EXPORTS, PROFILES
 from transcode.progress import SUMMARY, Progress, Screen, complain
 
@@ -166,6 +166,14 @@ class Queue:
                 "accept_partial": self.options.accept_partial
                 } | ({"rules": self.options.rules_text} if self.options.events else {})
 
+    async def looked(self, source, here):
+        """ffprobe's description of an input at the path `here`, as a setting of its job. Empty if no call of ffprobe has begun:
+        the job calls it."""
+        if call := self.options.looks.pop(source, None):
+            with contextlib.suppress(ffprobe.InputProblem):
+                return {"probed": await asyncio.to_thread(ffprobe.look, here, call)}
+        return {}
+
     def begun(self, name, process):
         self.running[name] = process
         if self.interrupted:
@@ -176,7 +184,8 @@ class Queue:
 
     async def transcode(self, source, outputs, slot):
         """Runs one job. Returns the problem, or None."""
-        settings = self.settings(source, slot) | {"source": await self.fetched(source), "outputs": outputs}
+        here = await self.fetched(source)
+        settings = self.settings(source, slot) | {"source": here, "outputs": outputs} | await self.looked(source, here)
         return await processes.run("file", settings,
                                    lambda message: self.screen.hear(source, message, outputs.values()),
                                    lambda process: self.begun(source, process))
@@ -293,9 +302,10 @@ class Archive:
             plan |= {"why": "one segment per file was requested (--exact) or the filter requires it", "spans": [None]}
             return None
         async with self.slot():
+            here = await self.queue.fetched(source)
             return await processes.run("plan", {
-                "source": await self.queue.fetched(source), "seconds": self.options.segments, "warm_up": self.warm_up},
-                lambda said: plan.update(said["plan"]), self.begun(source))
+                "source": here, "seconds": self.options.segments, "warm_up": self.warm_up
+                } | await self.queue.looked(source, here), lambda said: plan.update(said["plan"]), self.begun(source))
 
     def begun(self, name):
         """Returns a callback for processes.run that registers the process, so that an interruption ends it."""

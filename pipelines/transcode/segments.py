@@ -22,8 +22,9 @@ from transcode.decode import (FILE_ERRORS, Decoder, Shapes, Timeline, av, error_
                               may_jump, picture_packets, shape_note, stamp_name, why_no_frame)
 from transcode.event_lines import TABLES, writer_of
 from transcode.exports import JsonLines
+from transcode.ffprobe import QUIET, InputProblem, input_of, last_line
 from transcode.manifest import Manifest
-from transcode.probe import QUIET, Input, InputProblem, input_of, last_line
+from transcode.probe import Input
 
 WHOLE = {"first": 0, "key": None, "seek": None, "from": 0, "until": None}
 # Elements that treat each frame alone, if their properties have these values.
@@ -120,8 +121,8 @@ def cuts(stamps, keys, base, seconds):
     return found
 
 
-def plan(path, seconds, warm):
-    source = Input(path)
+def plan(path, seconds, warm, probed=None):
+    source = Input(path, probed)
     expect_decoder(source.picture)
     index = source.picture["index"]
     with av.open("file:" + source.path, metadata_errors="replace") as file:
@@ -165,7 +166,7 @@ def whole(why):
 def plan_job(channel, settings):
     settings = json.loads(settings)
     try:
-        result = {"plan": plan(settings["source"], settings["seconds"], settings["warm_up"])}
+        result = {"plan": plan(settings["source"], settings["seconds"], settings["warm_up"], settings.get("probed"))}
     except (InputProblem, *FILE_ERRORS) as problem:
         result = {"problem": error_reason(problem)}
     os.write(channel, json.dumps(result).encode() + b"\n")

@@ -1,11 +1,14 @@
-"""The process that starts jobs by fork. It loads the modules and plugins that all jobs need once, because loading takes
-longer than many segments do. No thread and no driver may be started before the fork: they would not survive it. Both sides
-import few modules, because every run of regions-transcode waits for them.
+"""The process that starts jobs by fork. It has loaded the modules and plugins that all jobs need, because loading takes longer
+than many segments do. No thread and no driver may be started before the fork: they would not survive it. The first starter is a
+fork of regions-transcode. Later starters are new programs.
 """
 
 import contextlib
+import ctypes
+import gc
 import json
 import os
+import runpy
 import select
 import signal
 import socket
@@ -23,20 +26,40 @@ class Starter:
 
     known = None
 
-    def __init__(self, wrapper):
+    def __init__(self, wrapper, requests, process=None):
+        """`requests`: the socket to the process. `process`: its Popen, if it is not a fork of this process."""
         self.like = tuple(wrapper), dict(os.environ)
-        self.requests, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.requests, self.process = requests, process
+
+    @classmethod
+    def fork(cls, close_files):
+        """Loads the libraries of jobs into this process, and forks it. No thread of this process may have been started. The
+        new process calls `close_files()`."""
+        load_libraries()
+        requests, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with other:
+            if not os.fork():
+                os.setpgid(0, 0)
+                requests.close()
+                close_files()
+                serve_to_the_end(other)
+        cls.known = cls((), requests)
+
+    @classmethod
+    def program(cls, wrapper):
+        """Starts the process inside a wrapper's command line."""
+        requests, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other:
             # In its own process group, so that Ctrl-C reaches this program only, which ends the jobs.
-            self.process = subprocess.Popen([*wrapper, sys.executable, os.path.abspath(__file__)], stdin=other,
-                                            process_group=0, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
+            return cls(wrapper, requests, subprocess.Popen([*wrapper, sys.executable, os.path.abspath(__file__)], stdin=other,
+                                                           process_group=0))
 
     @classmethod
     def current(cls, wrapper):
         """Returns the starter whose jobs run inside a wrapper's command line."""
         if cls.known and (cls.known.has_ended() or cls.known.like != (tuple(wrapper), dict(os.environ))):
             cls.known.forget()
-        cls.known = cls.known or cls(wrapper)
+        cls.known = cls.known or cls.program(wrapper)
         return cls.known
 
     def forget(self):
@@ -51,7 +74,7 @@ class Starter:
         try:
             return not self.requests.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
-            return self.process.poll() is not None
+            return bool(self.process) and self.process.poll() is not None
         except ConnectionError:
             return True
 
@@ -68,18 +91,23 @@ class Starter:
         return heard, stdin
 
 
-def load_modules():
-    """Imports the modules of jobs, and GStreamer's plugins that most jobs use. A job reports a missing module itself."""
-    with contextlib.suppress(ImportError, ValueError, SystemExit):
+def load_libraries():
+    """Loads the libraries of FFmpeg and GStreamer. A job reports a missing one itself."""
+    with contextlib.suppress(ImportError, ValueError):
         import gi
 
         gi.require_version("Gst", "1.0")
         import av  # noqa: F401
         from gi.repository import GLib, Gst  # noqa: F401
 
-        if sys.argv[1:] == [PLAIN]:
-            return
+
+def load_modules():
+    """Imports the modules of jobs, which initialise GStreamer, and loads plugins that most jobs use. A job reports a missing
+    module itself."""
+    with contextlib.suppress(ImportError, ValueError, SystemExit):
         from transcode import job, segments  # noqa: F401
+
+        from gi.repository import Gst
 
         for name in PLUGINS:
             if plugin := Gst.Registry.get().find_plugin(name):
@@ -99,7 +127,7 @@ def has_driver():
         return "/libcuda.so" in maps.read()
 
 
-def serve(requests):
+def serve(requests, is_plain):
     """Starts a job for each request on the socket `requests`. A request has four file descriptors: the job's standard
     input, its channel, a socket for reports about the process, and a file of words, [PROGRAM, …] as JSON. The job gets the
     channel's number as its first argument. The reports are the process id with a file descriptor of the process, and
@@ -149,25 +177,30 @@ def serve(requests):
         for number in (*given[:2], given[3]):
             os.close(number)
         jobs += 1
-        if jobs == 2 and PLAIN not in sys.argv:
+        if jobs == 2 and not is_plain:
             load_tables()
     return None
 
 
-if __name__ == "__main__":
-    import ctypes
-    import gc
-    import runpy
-
-    asking = socket.socket(fileno=os.dup(0))
+def serve_to_the_end(asking, is_plain=False):
+    """Makes this process the starter, and the processes that it forks jobs. Returns in no process."""
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    load_modules()
-    if has_driver() and PLAIN not in sys.argv:
+    os.environ.update(OPENBLAS_NUM_THREADS="1")
+    if not is_plain:
+        load_modules()
+    if has_driver() and not is_plain:
         os.dup2(asking.fileno(), 0)
-        os.execv(sys.executable, [sys.executable, *sys.argv, PLAIN])
+        os.execv(sys.executable, [sys.executable, os.path.abspath(__file__), PLAIN])
     gc.freeze()  # otherwise the first garbage collection of a job copies all pages that it shares with this process
-    if words := serve(asking):
+    if words := serve(asking, is_plain):
         sys.argv = words
         ctypes.CDLL(None).prctl(PR_SET_NAME, f"regions-{words[2]}".encode())
         runpy.run_path(words[0], run_name="__main__")
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    requests, is_plain = socket.socket(fileno=os.dup(0)), sys.argv[1:] == [PLAIN]
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    load_libraries()
+    serve_to_the_end(requests, is_plain)

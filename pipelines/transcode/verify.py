@@ -5,16 +5,15 @@ tag that the file lost becomes a note."""
 import contextlib
 import ctypes
 import gc
-import json
 import os
 import re
 import signal
 import struct
-import subprocess
 import tempfile
 
 from transcode.decode import FILE_ERRORS, av, copied_stream
-from transcode.probe import MATRICES, PRIMARIES, QUIET, TRANSFERS, input_of, ratio_of
+from transcode.ffprobe import Call, InputProblem, input_of
+from transcode.probe import MATRICES, PRIMARIES, TRANSFERS, ratio_of
 
 # Codecs whose packets may be single fields, or pictures that are never shown.
 UNEVEN = ("h264", "hevc", "vc1", "wmv3", "mpeg2video", "vp8", "vp9", "av1")
@@ -27,7 +26,7 @@ PS_PACK, PS_TAIL = b"\0\0\1\xba", 1 << 18  # how a pack of MPEG-PS begins; bytes
 ENTRIES = ("format_tags:stream=index,codec_type:stream_tags:frame=stream_index,width,color_range,color_space,color_transfer,"
            "color_primaries,chroma_location,interlaced_frame,top_field_first,sample_aspect_ratio,pix_fmt:"
            "frame_side_data=side_data_type:stream_side_data=side_data_type")
-PACKETS = (8, 40)  # of all streams; 8 are usually enough for the picture's first frame, and all of them are decoded
+FEW_PACKETS, MORE_PACKETS = 8, 40  # of all streams. 8 usually hold the picture's first frame. All of them are decoded.
 # Tags that describe the input's file format or the program that wrote it (also in AVI, MXF, ASF and FLV).
 TECHNICAL = re.compile(
     r"(encoder|encoder_options|software|major_brand|minor_version|compatible_brands|handler_name|vendor_id|duration|rotate"
@@ -238,15 +237,18 @@ def walk(file, position, end, names):
         raise ValueError(position)
 
 
-def inspect(path):
-    """The tags, streams and first frames of a file."""
+def inspection(path, packets=FEW_PACKETS):
+    """A call of ffprobe that waits until the file is written."""
+    return Call(path, "-read_intervals", f"%+#{packets}", "-show_entries", ENTRIES, waits=True)
+
+
+def inspect(path, begun):
+    """The tags, streams and first frames of a file. `begun`: the result of inspection()."""
     found = {}
-    for packets in PACKETS:
-        probe = subprocess.run(["ffprobe", "-v", "error", "-of", "json", "-read_intervals", f"%+#{packets}", "-show_entries",
-                                ENTRIES, input_of(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, **QUIET)
-        found = json.loads(probe.stdout) if probe.returncode == 0 else {}
-        if first_frame(found):
-            break
+    with contextlib.suppress(InputProblem):
+        found = begun.answer()
+        if not first_frame(found):
+            found = inspection(path, MORE_PACKETS).answer()
     return found
 
 
@@ -255,10 +257,9 @@ def first_frame(found):
     return next((frame for frame in found.get("frames", []) if frame.get("stream_index") == 0), None)
 
 
-def notes(path, source, profile, colors, ratio):
-    """Sentences on losses of the file at `path`, compared with an Input. `colors`: the result of Input.iso_colors() that it is to state,
-    or None. `ratio`: the pixel aspect ratio that it is to have."""
-    found = inspect(path)
+def notes(found, source, profile, colors, ratio):
+    """Sentences on losses of a file, compared with an Input. `found`: the result of inspect() for the file. `colors`: the result of
+    Input.iso_colors() that it is to state, or None. `ratio`: the pixel aspect ratio that it is to have."""
     frame = first_frame(found)
     picture = next((stream for stream in found.get("streams", []) if stream.get("index") == 0), {})
     lost = lost_tags(source, profile, found)

@@ -28,7 +28,7 @@ sys.path.insert(0, str(media.ROOT / "pipelines"))
 os.environ["REGIONS_ENVIRONMENT"] = "1"  # the plugin is in the path that the test was given
 import gstreamer  # noqa: E402  (after the path)
 import objects  # noqa: E402
-from transcode import command, command_line, job, probe, processes, profiles, run_job, scheduling  # noqa: E402
+from transcode import command, command_line, ffprobe, job, processes, profiles, run_job, scheduling  # noqa: E402
 
 PROGRAM = media.ROOT / "pipelines" / "transcode" / "regions-transcode"
 Said = collections.namedtuple("Said", "status out err")
@@ -191,11 +191,11 @@ def notes(messages):
 LOOKED = {}  # results of look()
 
 
-def look(path, ask=probe.look):
+def look(path, ask=ffprobe.look):
     """ffprobe's description of an input, which all jobs on it share. None if the job is to report the problem."""
     if not os.path.isfile(path):
         return None
-    with contextlib.suppress(probe.InputProblem):
+    with contextlib.suppress(ffprobe.InputProblem):
         status = os.stat(path)
         key = str(path), status.st_mtime_ns, status.st_size
         if key not in LOOKED:

@@ -18,7 +18,7 @@ import numpy
 import media
 from cases import LABELLED, PLAIN, Case, JobCase, TranscodeCase, main, notes, program, wait_until, x264_settings
 from gstreamer import GLib, Gst  # after cases, which sets the path
-from transcode import encode, exports, job, probe, run_job, segments
+from transcode import encode, exports, ffprobe, job, probe, run_job, segments
 
 
 class Outputs(JobCase):
@@ -545,7 +545,7 @@ class Undecodable(JobCase, TranscodeCase):
             with self.subTest(clip.name):
                 self.assertIn(f"no decoder is installed for its video: {codec}", self.problem(clip, "video", "jsonl"))
                 self.assertEqual(self.errors, "", "no traceback")
-                with self.assertRaisesRegex(probe.InputProblem, "^no decoder is installed for its video: "):
+                with self.assertRaisesRegex(ffprobe.InputProblem, "^no decoder is installed for its video: "):
                     segments.plan(str(clip), 1, 0)
 
     def test_job_when_the_decoder_gives_no_frame_ends_soon_with_the_reason(self):

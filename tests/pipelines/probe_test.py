@@ -1,16 +1,19 @@
 #!/usr/bin/python3
-"""How ffprobe and ffmpeg are called, and how their answers are read (transcode/probe.py, encode.py). Programs that record
+"""How ffprobe and ffmpeg are called, and how their answers are read (transcode/ffprobe.py, probe.py, encode.py). Programs that record
 their command line replace both."""
 
 import contextlib
 import io
 import json
 import os
+import shutil
+import sys
+import time
 import unittest.mock
 
 import media
-from cases import PLAIN, Case, main
-from transcode import encode, probe, profiles, verify  # after cases, which sets the path
+from cases import PLAIN, PROGRAM, UNTOUCHED, Case, main, wait_until
+from transcode import encode, ffprobe, probe, profiles, verify  # after cases, which sets the path
 
 
 PICTURE = {"codec_type": "video", "codec_name": "h264", "index": 0}
@@ -45,9 +48,43 @@ class Tools(Case):
         return probe.Input("in")
 
 
+class WaitingCall(Case):
+    """Calls of ffprobe that begin before their file is written."""
+
+    def test_waiting_call_reads_the_file_when_its_answer_is_requested(self):
+        path = str(self.folder / "later.mkv")
+        call = ffprobe.Call(path, "-show_entries", "stream=codec_name", waits=True)
+        time.sleep(0.5)  # without waiting, ffprobe would need less, and fail
+        self.assertIsNone(call.process.poll())
+        media.run("ffmpeg", "-v", "error", "-f", "lavfi", "-i", PLAIN, "-c:v", "ffv1", path)
+        self.assertEqual(call.answer()["streams"], [{"codec_name": "ffv1"}])
+        call.close()
+
+    def test_waiting_call_that_is_closed_leaves_no_process(self):
+        call = ffprobe.Call("in", waits=True)
+        call.close()
+        self.assertRaises(ProcessLookupError, os.kill, call.process.pid, 0)
+
+    def test_waiting_call_ends_with_the_process_that_made_it(self):
+        code = "import os\nfrom transcode import ffprobe\n"
+        code += "print(ffprobe.Call('in', waits=True).process.pid, flush=True)\nos.kill(os.getpid(), 9)"
+        number = int(media.run(sys.executable, "-c", code, status=-9, cwd=media.ROOT / "pipelines"))
+        wait_until(lambda: not os.path.exists(f"/proc/{number}/exe"))
+        self.assertFalse(os.path.exists(f"/proc/{number}/exe"))
+
+    def test_program_calls_ffprobe_once_for_its_first_input_and_once_for_the_output(self):
+        calls, tool = self.folder / "calls", self.folder / "ffprobe"
+        tool.write_text(f"#!/bin/sh\necho \"$@\" >>'{calls}'\nexec {shutil.which('ffprobe')} \"$@\"\n")
+        tool.chmod(0o755)
+        media.run(PROGRAM, self.clip("plain.mp4", PLAIN, "-pix_fmt", "yuv420p"), "-o", self.out, "--filter", UNTOUCHED,
+                  env=os.environ | {"PATH": f"{self.folder}:{os.environ['PATH']}"})
+        self.assertEqual([line.rpartition("/")[2] for line in calls.read_text().splitlines()][:1], ["plain.mp4"])
+        self.assertEqual(len(calls.read_text().splitlines()), 2)
+
+
 class Probe(Tools):
     def refused(self):
-        with self.assertRaises(probe.InputProblem) as problem:
+        with self.assertRaises(ffprobe.InputProblem) as problem:
             probe.Input("in")
         return str(problem.exception)
 
@@ -81,7 +118,7 @@ class Probe(Tools):
                               ([audio, cover, audio], "holds no video stream: only a cover picture and audio"),
                               ([audio, {}], "holds no video stream: only audio and unknown streams"),
                               ([audio, texts, cover], "holds no video stream: only a cover picture, audio and subtitles")):
-            with self.assertRaisesRegex(probe.InputProblem, f"^{told}$"):
+            with self.assertRaisesRegex(ffprobe.InputProblem, f"^{told}$"):
                 self.input(*streams)
 
     def test_probe_of_unreadable_input_raises_the_last_line_of_ffprobe(self):
@@ -180,8 +217,8 @@ class PacketsOfAFile(Case):
         media.run("ffmpeg", "-v", "error", "-f", "lavfi", "-itsoffset", "0.5", "-i", "testsrc2=size=64x48:duration=0.2", "-f",
                   "lavfi", "-i", "sine=duration=1", "-map", "0", "-map", "1", "-pix_fmt", "yuv420p", "-c:a", "mp2", path)
         order = media.run("ffprobe", "-v", "error", "-show_entries", "packet=codec_type", "-of", "csv=p=0", path).split()
-        self.assertGreater(order.index("video"), verify.PACKETS[0])
-        self.assertEqual(verify.first_frame(verify.inspect(path))["width"], 64)
+        self.assertGreater(order.index("video"), verify.FEW_PACKETS)
+        self.assertEqual(verify.first_frame(verify.inspect(path, verify.inspection(path)))["width"], 64)
 
     def test_written_frames_of_a_file_that_cannot_be_read_are_0(self):
         (self.folder / "no.mp4").write_bytes(b"no video")

@@ -2,11 +2,14 @@
 """Jobs as processes and the starter that forks them (transcode/processes.py, starter.py)."""
 
 import asyncio
+import json
 import os
 import signal
+import sys
 import tempfile
 import unittest.mock
 
+import media
 from cases import main
 from transcode import processes  # after cases, which sets the path
 
@@ -14,8 +17,9 @@ from transcode import processes  # after cases, which sets the path
 # Reports its settings, its starter and its environment, and then ends as the settings say.
 JOB = """import json, os, signal, sys
 channel, settings = int(sys.argv[1]), json.loads(sys.argv[3])
+files = [os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")]
 os.write(channel, json.dumps({"length": len(sys.argv[3]), "starter": os.getppid(), "word": os.environ.get("WORD"),
-                              "has_gstreamer": "gstreamer" in sys.modules,
+                              "has_gstreamer": "gstreamer" in sys.modules, "files": files,
                               "sockets": sum(os.readlink(f"/proc/self/fd/{number}").startswith("socket:")
                                              for number in os.listdir("/proc/self/fd")
                                              if os.path.exists(f"/proc/self/fd/{number}"))}).encode() + b"\\n")
@@ -56,6 +60,21 @@ class Jobs(unittest.TestCase):
         self.assertEqual(len({told[0]["starter"] for told, _ in jobs}), 1)
         told, problem = self.run_job()
         self.assertEqual((told["starter"], problem), (jobs[0][0][0]["starter"], None))
+
+    def test_jobs_of_a_forked_starter_inherit_no_socket_and_no_file_that_is_to_be_closed(self):
+        code = f"""import asyncio, json, os
+from transcode import processes
+processes.JOB = {self.program!r}
+file = open(processes.JOB)
+processes.Starter.fork(file.close)
+told = []
+print(json.dumps([os.getpid(), asyncio.run(processes.run("file", {{}}, told.append)), told]))
+print(os.path.exists(f"/proc/self/fd/{{file.fileno()}}"))"""
+        said, is_open = media.run(sys.executable, "-c", code, cwd=media.ROOT / "pipelines").splitlines()
+        number, problem, (job,) = json.loads(said)
+        self.assertEqual((problem, job["sockets"], job["has_gstreamer"], is_open), (None, 0, True, "True"))
+        self.assertNotIn(self.program, job["files"])
+        self.assertNotEqual(job["starter"], number)
 
     def run_while_one_waits(self, between=lambda: None):
         """The messages of a job, and of another job that ran to its end meanwhile."""
@@ -129,7 +148,7 @@ class Jobs(unittest.TestCase):
 
     def test_requests_to_a_dead_starter_process_end_without_hanging(self):
         """A request after them gets the error ECONNRESET, and later requests get EPIPE."""
-        starter = processes.Starter(("/bin/sh", "-c", "sleep 0.2"))
+        starter = processes.Starter.program(("/bin/sh", "-c", "sleep 0.2"))
         self.addCleanup(starter.requests.close)
         channel = os.open(os.devnull, os.O_WRONLY)
         self.addCleanup(os.close, channel)

@@ -12,7 +12,7 @@ import unittest.mock
 import cases
 from inspection import Inspection, decode_together
 from output_check import output_faults, refusal_faults
-from transcode import command, command_line, job, probe, processes, scheduling, segments, verify  # after cases, which sets the path
+from transcode import command, command_line, ffprobe, job, probe, processes, scheduling, segments, verify  # after cases, which sets the path
 from transcode.profiles import PROFILES
 
 SECONDS = 0.35  # of segments
@@ -56,8 +56,7 @@ class TranscodingCase(cases.Case):
         self.replace(processes, "run", self.run_here)
         self.replace(processes.Starter, "current", lambda _: None)
         self.replace(job, "PATIENCE", SLOW / 2)
-        look = probe.look
-        self.replace(probe, "look", lambda path: cases.look(path) or look(path))
+        self.replace(probe, "look", lambda path: cases.look(path) or ffprobe.look(path))
         self.replace(job, "PacketCount", SharedCount)
         self.addCleanup(SharedCount.end)
         self.probed = {}  # by file: what ffprobe found
@@ -71,7 +70,7 @@ class TranscodingCase(cases.Case):
 
         return await cases.run_here(kind, settings, heard)
 
-    def inspect(self, path):
+    def inspect(self, path, _):
         """Replaces verify.inspect: the check of the output uses the same call of ffprobe."""
         self.probed[identity(path)] = Inspection(path).probed
         return self.probed[identity(path)]
@@ -101,7 +100,7 @@ class TranscodingCase(cases.Case):
 
     def results(self, clip, profiles, truncated=False, holdable=True, whole=False):
         """Transcodes an Inspection with each profile. Yields the words of its table entry, and its faults."""
-        with unittest.mock.patch.object(verify, "inspect", self.inspect):
+        with unittest.mock.patch.multiple(verify, inspect=self.inspect, inspection=unittest.mock.Mock()):
             runs = [self.transcode(clip, profile) for profile in profiles]
         outputs = {run.profile: self.inspection(run.out) for run in runs if run.out and not run.problem}
         decode_together([clip, *outputs.values()])
