@@ -27,6 +27,17 @@ def c_function(name, result, *arguments):
     return found
 
 
+KEPT = threading.local()
+
+
+def keep_thread_state():
+    """For callbacks that run often in a thread of GStreamer. Python creates a state for such a thread at each callback, maps memory
+    for it, and frees both afterwards. The first call of this function in a thread keeps the state until the process ends."""
+    if not hasattr(KEPT, "is_kept"):
+        KEPT.is_kept = True
+        ctypes.pythonapi.PyGILState_Ensure()
+
+
 def first_structure(caps):
     """Returns a copy of the first structure of `caps`. The Python bindings of GStreamer 1.26 return a context manager
     around the structure; the bindings of 1.22 and 1.28 return a copy."""

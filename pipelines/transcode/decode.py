@@ -11,7 +11,7 @@ import sys
 import threading
 from fractions import Fraction
 
-from gstreamer import Gst, GstVideo, VideoFormat, c_function
+from gstreamer import Gst, GstVideo, VideoFormat, c_function, keep_thread_state
 from transcode.ffprobe import InputProblem, probed
 from transcode.probe import ratio_of
 
@@ -300,6 +300,7 @@ APPEND_MEMORY = c_function("gst_buffer_append_memory", None, ctypes.c_void_p, ct
 
 @DESTROY
 def forget_plane(number, planes=PLANES):
+    keep_thread_state()
     planes.pop(number, None)
 
 

@@ -15,7 +15,7 @@ import time
 
 import filters
 from files import Output, explain, partial_name
-from gstreamer import GLib, Gst, GstVideo, error_text, first_structure, limit_threads, stop_at_faults
+from gstreamer import GLib, Gst, GstVideo, error_text, first_structure, keep_thread_state, limit_threads, stop_at_faults
 from transcode import encode, verify
 from transcode.decode import (FILE_ERRORS, FIT, Decoder, expect_decoder, ratio_in, shape_note, shape_refusal, why_no_frame)
 from transcode.event_lines import TABLES, writer_of
@@ -103,6 +103,7 @@ class Job:
     # Called by streaming threads
 
     def see_filtered(self, pad, info):
+        keep_thread_state()
         try:
             if info.type & Gst.PadProbeType.BUFFER:
                 return self.see_frame(pad, info.get_buffer())
