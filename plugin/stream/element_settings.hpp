@@ -30,6 +30,8 @@ struct FilterSettings : WorkAreaParams {
   // Maximum number of frames or volumes that are processed at the same time. 0 means 1 in live
   // pipelines, else 4 frames or 2 volumes.
   int frames_in_flight = 0;
+  // Whether an element on the CPU works in the streaming thread.
+  bool works_in_streaming_thread() const { return cpu_threads == 1 && frames_in_flight <= 1; }
   // Priority of the GPU work, 0 (lowest) to 5.
   int priority = 0;
   // Whether an element message with the regions of each frame is posted.

@@ -216,7 +216,8 @@ void FilterStream::end() {
 
 int FilterStream::slot_count(const FilterSettings& settings) const {
   if (settings.frames_in_flight > 0) return settings.frames_in_flight;
-  if (is_live()) return 1;
+  if (is_live() || (backend()->kind() == BackendKind::cpu && settings.works_in_streaming_thread()))
+    return 1;
   return resources_.algorithm->slices() > 1 ? 2 : 4;  // fewer for volumes, which need much memory
 }
 

@@ -61,7 +61,7 @@ GstFlowReturn FramePipeline::on_discarded(size_t frames, const std::exception& e
 // pipeline is idle.
 GstFlowReturn FramePipeline::start(InFlightFrame& filled) {
   std::unique_lock lock(mutex_);
-  const bool is_inline = is_idle();
+  const bool is_inline = filled.is_inline() || is_idle();
   const bool needs_task = !is_inline && !std::exchange(is_task_started_, true);
   lock.unlock();
   if (needs_task && !start_task(pad_, run_task, this)) {

@@ -6,7 +6,8 @@
 //
 // If a frame arrives long after the previous frame was pushed, for example from a camera, there is
 // never more than one frame in flight. The streaming thread then finishes and pushes the frame
-// itself, because waking another thread would take longer.
+// itself, because waking another thread would take longer. It always does so if the element works
+// on the CPU with one thread.
 #pragma once
 
 #include <condition_variable>

@@ -30,7 +30,8 @@ InFlightFrame::InFlightFrame(StreamResources& resources, SharedPlan plan, int sl
     : resources_(resources),
       plan_(std::move(plan)),
       slot_(slot),
-      queue_(resources.queues.take(plan_->backend, plan_->setup.priority)),
+      queue_(plan_->is_inline() ? make_immediate_queue(*plan_->backend)
+                                : resources.queues.take(plan_->backend, plan_->setup.priority)),
       transfer_(make_transfer(resources, plan_, *queue_)),
       fence_(std::make_shared<Fence>(plan_->backend, *queue_)),
       buffers_(static_cast<size_t>(plan_->slices())) {

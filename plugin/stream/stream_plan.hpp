@@ -23,6 +23,10 @@ struct StreamPlan {
   bool makes_regions = false;
   bool makes_mask = false;
 
+  // Whether the streaming thread does all work of a frame, and no other thread is needed.
+  bool is_inline() const {
+    return backend->kind() == BackendKind::cpu && settings.works_in_streaming_thread();
+  }
   // Number of frames per volume; 1 for single frames and for a sliding window.
   int slices() const { return setup.slides ? 1 : setup.depth; }
   // Whether the element attaches `regions` metadata to each frame.

@@ -442,6 +442,39 @@ TEST(StreamingThread, FrameAfterAPauseBelowThreeLatencies_IsPushedByTheElementsT
   EXPECT_EQ(leaving.here(), (std::vector{false, false, false, true, true}));
 }
 
+TEST(StreamingThread, OneCpuThread_FramesArePushedByTheInputThread) {
+  for (const char* slots : {"0", "1"}) {
+    for (const char* output : {"none", "overlay", "labels", "mask"}) {
+      GrayHarness h(std::string("cclabel device=cpu cpu-threads=1 frames-in-flight=") + slots +
+                    " output=" + output);
+      LeavingThreads leaving(h);
+      for (int i = 0; i < 3; ++i) {
+        ASSERT_EQ(h.push(gray_with_square(i), i), GST_FLOW_OK);
+        const BufferPtr out(gst_harness_try_pull(h.get()));
+        ASSERT_TRUE(out) << "it leaves before push() returns";
+        EXPECT_EQ(GST_BUFFER_PTS(out.get()), time_of(i));
+      }
+      EXPECT_EQ(leaving.here(), std::vector<bool>(3, true)) << slots << " " << output;
+    }
+  }
+}
+
+TEST(StreamingThread, OneCpuThreadAndVolumes_ArePushedByTheInputThread) {
+  GrayHarness h("cclabel device=cpu cpu-threads=1 output=none depth=2 connectivity=26");
+  LeavingThreads leaving(h);
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(h.push(gray_with_square(i), i), GST_FLOW_OK);
+  h.eos();  // ends the third volume, which is not full
+  EXPECT_EQ(leaving.here(), std::vector<bool>(5, true));
+}
+
+TEST(StreamingThread, OneCpuThreadAndSeveralFramesInFlight_FramesArePushedByTheElementsThread) {
+  GrayHarness h("cclabel device=cpu cpu-threads=1 frames-in-flight=2 output=none");
+  LeavingThreads leaving(h);
+  ASSERT_EQ(h.push(gray_with_square(0), 0), GST_FLOW_OK);
+  ASSERT_TRUE(h.pull());
+  EXPECT_EQ(leaving.here(), std::vector<bool>{false});
+}
+
 // The next volume fills while the previous volume is processed.
 TEST(StreamingThread, CompletedVolumes_ArePushedByTheElementsThread) {
   GrayHarness h("cclabel output=none depth=2 connectivity=26");
