@@ -168,6 +168,30 @@ REGIONS_INLINE void write_means(const ByteRow& row, int i, const uint16_t* sums,
   }
 }
 
+// Writes the pixels from `begin` to `end` of the small frame, each of which has `sum_count` sums. A
+// constant kSumCount is faster; 0 is for any number.
+template <int kStep, int kSumCount>
+void write_pixels(const ByteRow& row, int begin, int end, const uint16_t* sums, int sum_count,
+                  uint32_t byte_count) {
+  const int count = kSumCount > 0 ? kSumCount : sum_count;
+  for (int c = 0; c < row.channels; ++c) {
+    RoundedMean mean;
+    const uint16_t* sums_of_pixel = sums + row.offset[c];
+    std::byte* to = row.to + row.offset[c];
+    for (int i = begin; i < end; ++i, sums_of_pixel += count * kStep)
+      to[i * kStep] =
+          static_cast<std::byte>(mean(sum_every<kStep>(sums_of_pixel, count), byte_count));
+  }
+}
+
+// Returns the function write_pixels() for a number of sums per pixel.
+template <int kStep, int... kSumCounts>
+auto pixel_writer(int sum_count, std::integer_sequence<int, kSumCounts...>) {
+  auto* writer = write_pixels<kStep, 0>;
+  ((sum_count == kSumCounts ? void(writer = write_pixels<kStep, kSumCounts>) : void()), ...);
+  return writer;
+}
+
 // Scales a row down if all its steps have the same width. First sums columns, or pairs of columns,
 // over the rows of the step. Then adds the sums that belong to one pixel.
 template <int kStep>
@@ -181,16 +205,13 @@ void shrink_evenly(const ByteRow& row) {
             sums_per_pixel = sums_per_step * kStep;
   const int pixels_per_pass = kMaxColumnSums / sums_per_pixel;
   const auto count = static_cast<uint32_t>(step_width * row.rows);
+  const auto write = pixel_writer<kStep>(sums_per_step, std::make_integer_sequence<int, 9>());
   uint16_t sums[kMaxColumnSums];
-  RoundedMean mean;
   for (int begin = 0; begin < row.width; begin += pixels_per_pass) {
     const int end = std::min(begin + pixels_per_pass, row.width);
     add(row.from + begin * step_width * kStep, row.pitch, row.rows, (end - begin) * sums_per_pixel,
         sums);
-    const uint16_t* sums_of_pixel = sums;
-    for (int i = begin; i < end; ++i, sums_of_pixel += sums_per_pixel) {
-      write_means<kStep>(row, i, sums_of_pixel, sums_per_step, count, mean);
-    }
+    write(row, begin, end, sums, sums_per_step, count);
   }
 }
 
