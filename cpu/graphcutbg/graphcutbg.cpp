@@ -267,38 +267,6 @@ class GraphCutBgCpu final : public GraphCutBg {
         [&](int, int y) { read_row(queued.task.in, y, arrays.current + arrays.at(0, y)); });
   }
 
-  // Adds row y to a survey. Most sums are kept in local variables: the compiler would write members
-  // of `survey` to memory after each pixel.
-  void survey_row(const ModelArrays& arrays, const SurveyGrid& grid, int y, Survey& survey) {
-    const auto color = [&](int x, int y2) {
-      return Color::load(arrays.current + arrays.at(x, y2));
-    };
-    const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
-    SurveySums sums;
-    uint32_t frame_luma = 0, background_luma = 0;
-    int i = 0;
-    for (int column = 0; column < SurveyGrid::kZones; ++column) {
-      ZoneSums zone;
-      const auto add_to_zone = [&](const auto&... colors) {
-        zone.add_pixel(colors..., [](uint32_t* sum, uint32_t n) { *sum += n; });
-      };
-      for (; i * grid.step < grid.zone_end(column); ++i) {
-        const auto add_luma = [&, bin = i >> grid.bin_shift[0]](uint32_t now, uint32_t was) {
-          survey.profiles.frame[0][bin] += now;
-          survey.profiles.background[0][bin] += was;
-          frame_luma += now;
-          background_luma += was;
-        };
-        survey_pixel(arrays, model_.scene, i * grid.step, y, sums, tally, add_luma, add_to_zone,
-                     color);
-      }
-      survey.zones[grid.zone_of(0, y) + column].add(zone);
-    }
-    survey.sums.add(sums);
-    survey.profiles.frame[1][grid.bin_of(1, y)] += frame_luma;
-    survey.profiles.background[1][grid.bin_of(1, y)] += background_luma;
-  }
-
   // Reads and surveys the frame, and completes its plan.
   void survey_frame(const QueuedFrame& queued) {
     const ModelArrays arrays = this->arrays();
@@ -314,7 +282,7 @@ class GraphCutBgCpu final : public GraphCutBg {
       // A row is surveyed after the row below it has been read.
       const int step = y % grid.step;
       if (step != 1 && !(step == 0 && y + 1 == height)) return;
-      survey_row(arrays, grid, y - step, model_.surveys[static_cast<size_t>(chunk)]);
+      survey_row(arrays, model_.scene, grid, y - step, model_.surveys[static_cast<size_t>(chunk)]);
     });
     Survey& survey = model_.surveys.front();
     for (size_t i = 1; i < model_.surveys.size(); ++i) survey.add(model_.surveys[i]);

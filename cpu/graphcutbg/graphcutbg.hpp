@@ -90,6 +90,11 @@ struct FrameWorkspace {  // NOLINT(bugprone-reserved-identifier): implicit copy
 // Converts row y of the frame to packed colours, as color_at() does for single pixels.
 void read_row(const ConstFrame& frame, int y, uint32_t* colors);
 
+// Adds row y to the survey of a frame, as survey_pixel() does for single pixels. Row y + 1 must
+// have been read.
+void survey_row(const ModelArrays& arrays, const Scene& scene, const SurveyGrid& grid, int y,
+                Survey& survey);
+
 // Adds to a sum that several threads change. Relaxed order suffices, because integer sums do not
 // depend on the order.
 REGIONS_INLINE void add_atomically(uint32_t* sum, uint32_t amount) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include "cpu/graphcutbg/graphcutbg.hpp"
@@ -157,6 +158,57 @@ TEST(GraphCutRows, EveryVectorLength_WeightsAndModelEqualThePerPixelReference) {
       ASSERT_EQ(single.background, rows.background) << name;
       ASSERT_EQ(single.cell_sums(), rows.cell_sums()) << name;
     }
+  }
+}
+
+// The survey of the surveyed pixels of row y, one by one.
+void survey_pixels(const ModelArrays& arrays, const Scene& scene, const SurveyGrid& grid, int y,
+                   Survey& survey) {
+  const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
+  const auto color = [&](int x, int y2) { return Color::load(arrays.current + arrays.at(x, y2)); };
+  for (int x = 0; x < arrays.width; x += grid.step) {
+    const auto add_luma = [&](uint32_t now, uint32_t was) {
+      const int bins[] = {grid.bin_of(0, x), grid.bin_of(1, y)};
+      for (int axis = 0; axis < 2; ++axis) {
+        survey.profiles.frame[axis][bins[axis]] += now;
+        survey.profiles.background[axis][bins[axis]] += was;
+      }
+    };
+    const auto add_to_zone = [&](const auto&... colors) {
+      survey.zones[grid.zone_of(x, y)].add_pixel(colors...,
+                                                 [](uint32_t* sum, uint32_t n) { *sum += n; });
+    };
+    survey_pixel(arrays, scene, x, y, survey.sums, tally, add_luma, add_to_zone, color);
+  }
+}
+
+// The sums of a survey without its tables.
+std::vector<uint64_t> sums_of(const Survey& survey) {
+  const SurveySums& sums = survey.sums;
+  return {sums.squared_contrast, sums.pairs,   sums.count[0],      sums.count[1],
+          sums.luma[0],          sums.luma[1], sums.pixels,        sums.chroma[0],
+          sums.chroma[1],        sums.digest,  sums.squared_chroma};
+}
+
+TEST(GraphCutRows, SurveyRow_RandomModels_EqualsThePerPixelReference) {
+  const Size sizes[] = {{1, 1}, {2, 1}, {3, 5}, {9, 4}, {131, 6}, {700, 4}, {8192, 8}};
+  for (uint32_t number = 0; number < 42; ++number) {
+    const Size size = sizes[number % 7];
+    RandomModel model(size, Neighbours::four, number);
+    const ModelArrays arrays = model.arrays(nullptr);
+    const auto grid = SurveyGrid::of(size.width, size.height);
+    Scene scene;
+    scene.age = number % 5 == 0 ? 0 : 200;
+    scene.split = 100;
+    Survey rows, pixels;
+    for (int y = 0; y < size.height; y += grid.step) {
+      survey_row(arrays, scene, grid, y, rows);
+      survey_pixels(arrays, scene, grid, y, pixels);
+    }
+    ASSERT_EQ(sums_of(rows), sums_of(pixels)) << number;
+    ASSERT_EQ(std::memcmp(rows.change, pixels.change, sizeof rows.change), 0) << number;
+    ASSERT_EQ(std::memcmp(&rows.profiles, &pixels.profiles, sizeof rows.profiles), 0) << number;
+    ASSERT_EQ(std::memcmp(rows.zones, pixels.zones, sizeof rows.zones), 0) << number;
   }
 }
 
