@@ -99,7 +99,7 @@ void survey_row(const ModelArrays& arrays, const Scene& scene, const SurveyGrid&
     while (i * grid.step < grid.zone_end(column)) {
       SurveyedPixels pixels;
       for (; i * grid.step < grid.zone_end(column) && pixels.count < kMaxPixels; ++i) {
-        const auto x = static_cast<size_t>(i * grid.step);
+        const size_t x = static_cast<size_t>(i) * static_cast<size_t>(grid.step);
         const size_t at = row + x;
         pixels.add(arrays, at, row + std::min(x + 1, last), at + down);
         const Color color = Color::load(arrays.current + at);
