@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import unittest.mock
 
@@ -17,7 +18,7 @@ import numpy
 
 import media
 from cases import LABELLED, PLAIN, Case, JobCase, TranscodeCase, main, notes, program, wait_until, x264_settings
-from gstreamer import GLib, Gst  # after cases, which sets the path
+from gstreamer import GLib, Gst, keep_thread_state  # after cases, which sets the path
 from transcode import encode, exports, ffprobe, job, probe, run_job, segments
 
 
@@ -467,6 +468,25 @@ class Ends(Case):
             done = subprocess.run([sys.executable, "-c", EARLY, clip], cwd=media.ROOT / "pipelines", capture_output=True,
                                   text=True, check=False, timeout=20 * media.PATIENCE)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class Callbacks(unittest.TestCase):
+    def test_callbacks_of_a_streaming_thread_share_its_state_of_python(self):
+        """Otherwise each callback makes and frees one."""
+        seen, counts = threading.local(), []
+
+        def count(_pad, _info):
+            keep_thread_state()
+            seen.count = getattr(seen, "count", 0) + 1
+            counts.append(seen.count)
+            return Gst.PadProbeReturn.OK
+
+        pipeline = Gst.parse_launch("videotestsrc num-buffers=3 ! fakesink name=end")
+        pipeline.get_by_name("end").sinkpads[0].add_probe(Gst.PadProbeType.BUFFER, count)
+        pipeline.set_state(Gst.State.PLAYING)
+        pipeline.get_bus().timed_pop_filtered(Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+        pipeline.set_state(Gst.State.NULL)
+        self.assertEqual(counts, [1, 2, 3])
 
 
 CODED = ("-pix_fmt", "yuv420p", "-g", "5")
