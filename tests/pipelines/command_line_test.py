@@ -6,6 +6,8 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
+import time
 import unittest.mock
 
 import media
@@ -230,6 +232,18 @@ class JobsOfARun(StandInCase):
         for number in (signal.SIGINT, signal.SIGTERM):
             self.interrupted("polite.avi", number)
         self.interrupted("deaf.avi", signal.SIGINT, signal.SIGTERM)
+
+    def test_program_interrupted_while_it_loads_ends_without_output_and_without_a_trace(self):
+        clip = self.clip("long.mp4", "testsrc2=size=640x480:rate=25:duration=20", "-pix_fmt", "yuv420p", "-preset", "ultrafast")
+        for tenths in range(1, 7):
+            work = subprocess.Popen([PROGRAM, clip, "-o", self.out, "--filter", UNTOUCHED], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, start_new_session=True)
+            time.sleep(tenths / 20)
+            os.killpg(work.pid, signal.SIGINT)
+            out, err = work.communicate(timeout=60 * media.PATIENCE)
+            self.assertIn(work.returncode, (-signal.SIGINT, 130), tenths)
+            self.assertNotIn("KeyboardInterrupt", out + err)
+            self.assertEqual(self.files(self.out) if self.out.exists() else [], [])
 
     def test_jobs_with_two_gpus_alternate_between_them(self):
         """At most --jobs inputs at the same time. With several devices, each slot has its own device."""
