@@ -168,7 +168,7 @@ REGIONS_INLINE void write_means(const ByteRow& row, int i, const uint16_t* sums,
   }
 }
 
-// Writes the pixels from `begin` to `end` of the small frame, each of which has `sum_count` sums. A
+// Writes the pixels from `begin` to `end` of the small frame. Each pixel has `sum_count` sums. A
 // constant kSumCount is faster; 0 is for any number.
 template <int kStep, int kSumCount>
 void write_pixels(const ByteRow& row, int begin, int end, const uint16_t* sums, int sum_count,

@@ -1,6 +1,5 @@
-// Surveys a row of pixels on the CPU. The sums are those of survey_pixel() for each pixel of the
-// grid. Loops without branches compute most of them, because the compiler turns such loops into
-// SIMD instructions.
+// Surveys a row of pixels on the CPU. Computes the same sums as survey_pixel() for each pixel of
+// the grid. Most loops have no branches, because the compiler turns such loops into SIMD code.
 #include <algorithm>
 #include <cstdlib>
 

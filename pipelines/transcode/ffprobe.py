@@ -1,5 +1,4 @@
-"""Calls ffprobe and reads its answers. This module imports little: regions-transcode calls ffprobe before it has loaded the other
-modules."""
+"""Calls ffprobe and reads its answers. This module imports little, because regions-transcode needs it while it starts."""
 
 import contextlib
 import fcntl
@@ -62,8 +61,8 @@ class Call:
 
 
 def fill(pipe):
-    """Fills a pipe. ffprobe prints its banner to standard error before it opens a file, and waits if that is a full pipe. If this
-    process ends, ffprobe ends, too."""
+    """Fills a pipe. First, ffprobe prints its banner to standard error, and waits if that is a full pipe. Then it opens the file.
+    If this process ends, ffprobe ends, too."""
     os.write(pipe, b"\n" * fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1))
 
 

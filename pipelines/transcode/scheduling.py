@@ -167,7 +167,7 @@ class Queue:
                 } | ({"rules": self.options.rules_text} if self.options.events else {})
 
     async def looked(self, source, here):
-        """ffprobe's description of an input at the path `here`, as a setting of its job. Empty if no call of ffprobe has begun:
+        """The setting of a job with ffprobe's description of its input at the path `here`. Empty if no call of ffprobe has begun:
         the job calls it."""
         if call := self.options.looks.pop(source, None):
             with contextlib.suppress(ffprobe.InputProblem):

@@ -37,7 +37,7 @@ class InFlightFrame {
 
   State state() const { return state_; }
   int capacity() const { return static_cast<int>(buffers_.size()); }  // frames per volume, or 1
-  // Whether start() does all work before it returns.
+  // Whether all work is done when start() returns.
   bool is_inline() const { return plan_->is_inline(); }
   // Number of frames that were added and not pushed. Stays the same if the work fails.
   size_t frame_count() const { return frame_count_; }

@@ -67,8 +67,8 @@ from transcode import processes
 processes.JOB = {self.program!r}
 file = open(processes.JOB)
 processes.Starter.fork(file.close)
-told = []
-print(json.dumps([os.getpid(), asyncio.run(processes.run("file", {{}}, told.append)), told]))
+messages = []
+print(json.dumps([os.getpid(), asyncio.run(processes.run("file", {{}}, messages.append)), messages]))
 print(os.path.exists(f"/proc/self/fd/{{file.fileno()}}"))"""
         said, is_open = media.run(sys.executable, "-c", code, cwd=media.ROOT / "pipelines").splitlines()
         number, problem, (job,) = json.loads(said)
