@@ -93,6 +93,7 @@ class Starter:
 
 def load_libraries():
     """Loads the libraries of FFmpeg and GStreamer. A job reports a missing one itself."""
+    os.environ.update(OPENBLAS_NUM_THREADS="1")  # FFmpeg's filters use it, and it would start threads when it is loaded
     with contextlib.suppress(ImportError, ValueError):
         import gi
 
@@ -185,7 +186,6 @@ def serve(requests, is_plain):
 def serve_to_the_end(asking, is_plain=False):
     """Makes this process the starter, and the processes that it forks jobs. Returns in no process."""
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.environ.update(OPENBLAS_NUM_THREADS="1")
     if not is_plain:
         load_modules()
     if has_driver() and not is_plain:

@@ -76,6 +76,14 @@ print(os.path.exists(f"/proc/self/fd/{{file.fileno()}}"))"""
         self.assertNotIn(self.program, job["files"])
         self.assertNotEqual(job["starter"], number)
 
+    def test_libraries_are_loaded_when_openblas_may_start_no_thread(self):
+        """Libraries of FFmpeg use OpenBLAS, and threads do not survive the fork."""
+        folder = os.path.dirname(self.program)
+        with open(os.path.join(folder, "av.py"), "w", encoding="utf-8") as file:
+            file.write("import os\nprint(os.environ.get('OPENBLAS_NUM_THREADS'), len(os.listdir('/proc/self/task')))\n")
+        code = f"import sys\nfrom transcode import starter\nsys.path.insert(0, {folder!r})\nstarter.load_libraries()"
+        self.assertEqual(media.run(sys.executable, "-c", code, cwd=media.ROOT / "pipelines"), "1 1\n")
+
     def run_while_one_waits(self, between=lambda: None):
         """The messages of a job, and of another job that ran to its end meanwhile."""
         async def run_both():
