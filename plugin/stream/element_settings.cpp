@@ -36,14 +36,14 @@ std::span<const Field> fields_of(const FilterSettings&) {
                                      {-1, 255}, {}, Change::stopped),
         field<S, &S::cpu_threads>("cpu-threads",
                                   "Number of CPU threads that share the work on a frame (threads). "
-                                  "0: one per core. 1: the element works in the thread that passes "
-                                  "it the frames, which needs the least CPU time, unless "
-                                  "frames-in-flight is larger than 1.",
+                                  "0: one per core. 1: on the CPU, the element works in the thread "
+                                  "that passes it the frames, which needs the least CPU time, "
+                                  "unless frames-in-flight is larger than 1.",
                                   {0, 256}, {}, Change::stopped),
         field<S, &S::frames_in_flight>(
             "frames-in-flight",
             "Maximum number of frames that are processed at the same time (frames). 0: 1 in live "
-            "pipelines, else 4 (2 for volumes).",
+            "pipelines and on the CPU with cpu-threads=1, else 4 (2 for volumes).",
             {0, 64}, {}, Change::stopped),
         field<S, &S::priority>(
             "priority",

@@ -28,7 +28,7 @@ struct FilterSettings : WorkAreaParams {
   // Maximum number of CPU threads that share the work on a frame. 0: one per core.
   int cpu_threads = 0;
   // Maximum number of frames or volumes that are processed at the same time. 0 means 1 in live
-  // pipelines, else 4 frames or 2 volumes.
+  // pipelines and in the streaming thread, else 4 frames or 2 volumes.
   int frames_in_flight = 0;
   // Whether an element on the CPU works in the streaming thread.
   bool works_in_streaming_thread() const { return cpu_threads == 1 && frames_in_flight <= 1; }
