@@ -77,8 +77,8 @@ def silence(stream):
 
 
 def end(status):
-    """Ends the process. The end of Python would take 20 ms or more: it frees all objects, and copies memory that it shares with
-    another process."""
+    """Ends the process without exit handlers of Python. The end of Python would take 20 ms or more: it frees all objects, and
+    copies memory that it shares with another process."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError):  # it is closed
             stream.flush()
