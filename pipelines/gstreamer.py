@@ -16,13 +16,12 @@ Gst.init(None)
 # PyGObject publishes an enumeration before its values and functions are complete. The decoder's thread and streaming
 # threads both use this enumeration, so it is created here, before these threads start.
 VideoFormat = GstVideo.VideoFormat
-LIBRARY = ctypes.CDLL("libgstreamer-1.0.so.0")
 
 
-def c_function(name, result, *arguments):
-    """A function of GStreamer that PyGObject cannot call as needed. Its arguments have types of ctypes. The address of an
-    object is the hash of its wrapper."""
-    found = getattr(LIBRARY, name)
+def c_function(name, result, *arguments, library="libgstreamer-1.0.so.0"):
+    """A function of GStreamer that PyGObject cannot call as needed, or calls slowly. Its arguments have types of ctypes. The
+    address of an object is the hash of its wrapper."""
+    found = getattr(ctypes.CDLL(library), name)
     found.restype, found.argtypes = result, arguments
     return found
 

@@ -5,6 +5,7 @@ Decoder gives the frames. Shapes follows their size and pixel aspect ratio, and 
 
 import contextlib
 import ctypes
+import functools
 import gc
 import itertools
 import sys
@@ -85,9 +86,17 @@ def frames_of(decode):
         return None
 
 
-# Number of frames after which unused frames are freed. In PyAV, a frame and its side data refer to each other, so only the
-# garbage collector frees them. By itself, it would run after hundreds of frames.
+# Bytes in a packet whose frame has closed captions, by ffprobe's name of the codec. Frames of other codecs have none.
+CAPTION_MARKS = dict.fromkeys(("h264", "hevc", "vvc", "av1"), b"GA94") | dict.fromkeys(("mpeg1video", "mpeg2video"), b"")
+# Number of frames with captions after which unused frames are freed. In PyAV, a frame and its side data refer to each
+# other, so only the garbage collector frees them. By itself, it would run after hundreds of frames.
 COLLECTED_FRAMES = 32
+
+
+@functools.cache
+def format_number(name):
+    """GStreamer's number of a format in FORMATS."""
+    return int(VideoFormat.from_string(FORMATS[name]))
 
 
 class Decoder:
@@ -101,6 +110,7 @@ class Decoder:
         self.problem = self.change = None
         self.shapes = self.codec = None
         self.captions = 0  # frames with closed captions
+        self.may_have_captions = False  # whether a packet had the mark of captions
         self.fitted = None  # the capsfilter of shapes.FIT
         self.refuse_changes = None  # is called if the shape of pictures changes
         self.format = self.first_caps = None  # format and shape of the frames; caps of the first frame, fitted
@@ -148,8 +158,11 @@ class Decoder:
             picture.thread_type = "AUTO"
             picture.codec_context.thread_count = threads
             self.codec, name, has_begun = picture.codec_context, stamp_name(file), False
+            mark = CAPTION_MARKS.get(self.source.picture.get("codec_name"))
             try:
                 for packet in self.packets_to_the_end(file, picture):
+                    if packet and mark is not None and not self.may_have_captions:
+                        self.may_have_captions = mark in bytes(packet)
                     frames = frames_of(packet.decode if packet else picture.codec_context.decode)
                     # Errors before the first frame do not count: recordings may begin between key frames.
                     if frames is None and stop_at_damage and (has_begun or not (packet and packet.size)):
@@ -177,29 +190,30 @@ class Decoder:
         return file.demux(picture)
 
     def give(self, frame, stamp):
-        form = frame.format.name
-        if form not in FORMATS or any(plane.line_size < 0 for plane in frame.planes):
+        name, planes = frame.format.name, frame.planes
+        if name not in FORMATS or any(plane.line_size < 0 for plane in planes):
             pts, base = frame.pts, frame.time_base
             was, frame = frame.format, frame.reformat(format=nearest(frame.format))
+            name, planes = frame.format.name, frame.planes
             if loses(was, frame.format):
-                self.change = f"its {was.name} pixels are converted to {frame.format.name}"
+                self.change = f"its {was.name} pixels are converted to {name}"
             frame.pts, frame.time_base = pts, base
         time = self.time(stamp, frame.time_base)  # first of all: later elements use the source's delay
         shape, changes = self.shapes.follow(frame, self.codec, time / Gst.SECOND), len(self.shapes.changes)
         if changes and self.refuse_changes:
             self.refuse_changes()
             return False
-        if self.format != (frame.format.name, shape):
+        if self.format != (name, shape):
             if not self.format:
-                self.first_caps = self.caps(frame.format.name, self.shapes.first)
+                self.first_caps = self.caps(name, self.shapes.first)
                 if self.fitted:
                     self.fitted.set_property("caps", caps_of(self.shapes.first))
-            self.format = (frame.format.name, shape)
+            self.format = (name, shape)
             self.appsrc.set_property("caps", self.caps(*self.format))
-        buffer = self.buffer(frame)
+        buffer = self.buffer(frame, name, planes)
         buffer.pts, buffer.duration = time, self.frame_time
         self.frames += 1
-        if self.frames % COLLECTED_FRAMES == 0:
+        if self.may_have_captions and self.frames % COLLECTED_FRAMES == 0:
             gc.collect()
         return self.appsrc.emit("push-buffer", buffer) == Gst.FlowReturn.OK and not self.stopped
 
@@ -268,28 +282,29 @@ class Decoder:
             f"video/x-raw{text}, framerate=(fraction){rate.numerator}/{rate.denominator},"
             f" pixel-aspect-ratio=(fraction){ratio.numerator}/{ratio.denominator}")
 
-    def buffer(self, frame):
-        """A buffer with the planes of a frame, which are not copied. Their rows may be longer than the picture's."""
-        made = Gst.Buffer.new()
-        offsets, strides, size = [0] * 4, [0] * 4, 0
-        for number, plane in enumerate(frame.planes):
+    def buffer(self, frame, name, planes):
+        """A buffer with the planes of a frame, which are not copied. Their rows may be longer than the picture's. `name`: the
+        frame's format in FORMATS."""
+        made, offsets, strides, size = Gst.Buffer.new(), OFFSETS(), STRIDES(), 0
+        for number, plane in enumerate(planes):
             offsets[number], strides[number] = size, plane.line_size
             size += plane.buffer_size
             append_plane(made, plane)
+        ADD_VIDEO_META(hash(made), 0, format_number(name), frame.width, frame.height, len(planes), offsets, strides)
         if self.source.fields:
             made.set_flags(INTERLACED)
             if self.source.fields == "top-field-first":
                 made.set_flags(TOP_FIRST)
-        for data in frame.side_data:
+        for data in frame.side_data if self.may_have_captions else ():
             if data.type.name == "A53_CC":
                 self.captions += 1
                 GstVideo.buffer_add_video_caption_meta(made, GstVideo.VideoCaptionType.CEA708_RAW, bytes(data))
-        form = VideoFormat.from_string(FORMATS[frame.format.name])
-        GstVideo.buffer_add_video_meta_full(made, GstVideo.VideoFrameFlags.NONE, form, frame.width, frame.height,
-                                            len(frame.planes), offsets, strides)
         return made
 
 
+OFFSETS, STRIDES = ctypes.c_size_t * 4, ctypes.c_int * 4
+ADD_VIDEO_META = c_function("gst_buffer_add_video_meta_full", ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int] * 2,
+                            *[ctypes.c_uint] * 3, OFFSETS, STRIDES, library="libgstvideo-1.0.so.0")
 PLANES = {}  # by number, the planes whose memory GStreamer still uses
 NUMBERS = itertools.count(1)
 DESTROY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # GDestroyNotify

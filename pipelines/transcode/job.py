@@ -45,6 +45,7 @@ class Job:
         self.frames = self.end = self.captions = 0  # captions: frames with closed captions
         self.warnings, self.sidecars = [], []
         self.tail = self.colors = self.ratio = self.picture = None
+        self.segment = None  # of the filter's output
         self.moved, self.started = time.monotonic(), None
 
     # The pipeline: appsrc ! chain (upright, filter) ! tail (encoder, muxer, file)
@@ -110,6 +111,8 @@ class Job:
             elif info.get_event().type == Gst.EventType.CAPS and not self.tail:
                 self.tail = self.tail_for(first_structure(info.get_event().parse_caps()))
                 self.add(self.tail, pad)
+            elif info.get_event().type == Gst.EventType.SEGMENT:
+                self.segment = info.get_event().parse_segment()
             elif info.get_event().type == Gst.EventType.EOS:
                 for sidecar in self.sidecars:
                     sidecar.close()
@@ -121,8 +124,7 @@ class Job:
     def see_frame(self, pad, buffer):
         self.moved = time.monotonic()
         self.started = self.started or self.moved
-        segment = pad.get_sticky_event(Gst.EventType.SEGMENT, 0).parse_segment()
-        at = segment.to_running_time(Gst.Format.TIME, buffer.pts)
+        at = self.segment.to_running_time(Gst.Format.TIME, buffer.pts)
         for sidecar in self.sidecars:
             sidecar.write(self.frames, at, buffer, pad.get_current_caps())
         self.frames += 1

@@ -252,8 +252,7 @@ class Segment(job.Job):
         return self.settings["span"]["packets"]
 
     def see_frame(self, pad, buffer):
-        segment = pad.get_sticky_event(Gst.EventType.SEGMENT, 0).parse_segment()
-        at = segment.to_running_time(Gst.Format.TIME, buffer.pts)
+        at = self.segment.to_running_time(Gst.Format.TIME, buffer.pts)
         if at >= self.decoder.begin:
             return super().see_frame(pad, buffer)
         self.moved = time.monotonic()

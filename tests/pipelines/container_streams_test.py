@@ -125,6 +125,13 @@ class Streams(JobCase):
         text = media.run("ffprobe", "-v", "error", "-show_entries", "frame_side_data=side_data_type", path)
         return text.count("Closed Captions")
 
+    def test_closed_captions_of_mpeg_2_are_kept(self):
+        clip = self.folder / "in.mpg"
+        media.run("ffmpeg", "-v", "error", "-i", self.captioned(), "-c:v", "mpeg2video", clip)
+        self.assertEqual(self.captions(clip), 10)
+        self.assertEqual(notes(self.job(clip)), [])
+        self.assertEqual(self.captions(self.video()), 10)
+
     def test_closed_captions_are_kept_in_mp4_and_mkv_and_named_in_a_note_by_webm_and_lossless(self):
         clip = self.captioned()
         self.assertEqual(self.captions(clip), 10)
