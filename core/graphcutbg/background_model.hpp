@@ -130,6 +130,8 @@ struct ModeScale {
   static constexpr int kWords = 3;
   static constexpr int kMeanShift = 8;           // fraction bits of means
   static constexpr int32_t kFullWeight = 65535;  // weight of a mode that every frame matched
+  // The second word of a mode without chroma.
+  static constexpr auto kNeutralChroma = static_cast<int32_t>(0x80008000);
 };
 
 // One mode: a Gaussian with diagonal covariance, in fixed point.
@@ -151,15 +153,17 @@ struct BasicMode : ModeScale {
     mode.var_chroma = upper_bits(third, 16);
     return mode;
   }
-  REGIONS_LANES void store(uint32_t* words, size_t plane) const {
+  // Without `has_chroma`, the second word does not change.
+  REGIONS_LANES void store(uint32_t* words, size_t plane, bool has_chroma = true) const {
     write_words(words, weight << 16 | mean[0]);
-    write_words(words + plane, mean[2] << 16 | mean[1]);
+    if (has_chroma) write_words(words + plane, mean[2] << 16 | mean[1]);
     write_words(words + 2 * plane, var_chroma << 16 | var_luma);
   }
-  REGIONS_LANES BasicColor<Int> color() const {
+  REGIONS_LANES BasicColor<Int> color(bool has_chroma = true) const {
     constexpr int kHalf = 1 << (kMeanShift - 1);
-    return {clamp<Int>((mean[0] + kHalf) >> kMeanShift, 0, 255),
-            clamp<Int>((mean[1] + kHalf) >> kMeanShift, 0, 255),
+    const Int luma = clamp<Int>((mean[0] + kHalf) >> kMeanShift, 0, 255);
+    if (!has_chroma) return {luma, 128, 128};
+    return {luma, clamp<Int>((mean[1] + kHalf) >> kMeanShift, 0, 255),
             clamp<Int>((mean[2] + kHalf) >> kMeanShift, 0, 255)};
   }
 };
@@ -235,8 +239,11 @@ struct FramePlan {
   // False: foreground is shown even if the scene changes, because the property `freeze` is set or
   // a mask determines the foreground.
   bool may_change = true;
-  bool starts = false;      // the model starts with this frame
-  uint32_t frame = 0;       // frame number, for dithering
+  bool starts = false;  // the model starts with this frame
+  uint32_t frame = 0;   // frame number, for dithering
+  // False: the chroma of the frame and of all modes is neutral, so the modes' second words need not
+  // be read.
+  bool has_chroma = true;
   int colorfulness = 256;   // share of the shadow rule that hue justifies, 1/256
   int evidence_gain = 256;  // factor of the model's evidence, see adapt_to_grey(), 1/256
   bool is_night = false;    // the background is dark, so beams of light are visible
@@ -260,18 +267,21 @@ struct BasicModel {
   bool may_exist[kModes] = {true, true, true};
 
   // Reads the first words of all modes, which contain the weights, and then the other words of the
-  // existing modes. So the thread waits for memory only twice.
-  REGIONS_LANES static BasicModel load(const uint32_t* words, size_t plane) {
+  // existing modes. So the thread waits for memory only twice. Without `has_chroma`, the second
+  // words are not read.
+  REGIONS_LANES static BasicModel load(const uint32_t* words, size_t plane,
+                                       bool has_chroma = true) {
     BasicModel model;
     Int first[kModes], second[kModes], third[kModes];
     REGIONS_UNROLL
     for (int k = 0; k < kModes; ++k) read_words(words + k * Mode::kWords * plane, first[k]);
     REGIONS_UNROLL
     for (int k = 0; k < kModes; ++k) {
-      second[k] = third[k] = 0;
+      second[k] = Mode::kNeutralChroma;
+      third[k] = 0;
       model.may_exist[k] = any(upper_bits(first[k], 16) != 0);
       if (!model.may_exist[k]) continue;
-      read_words(words + (k * Mode::kWords + 1) * plane, second[k]);
+      if (has_chroma) read_words(words + (k * Mode::kWords + 1) * plane, second[k]);
       read_words(words + (k * Mode::kWords + 2) * plane, third[k]);
     }
     REGIONS_UNROLL
@@ -327,13 +337,19 @@ using Model = BasicModel<int32_t>;
 // needed. Limits are below 2^13, variances below 2^16.
 template <class Int>
 REGIONS_LANES Int squared_distance(const BasicMode<Int>& mode, const BasicColor<Int>& color,
-                                   const Int& limit) {
+                                   const Int& limit, bool has_chroma = true) {
   constexpr int kDroppedBits = Mode::kMeanShift - 4;
   Int d[3];  // 1/16 levels
   REGIONS_UNROLL
   for (int c = 0; c < 3; ++c)
     d[c] = ((color[c] << Mode::kMeanShift) - mode.mean[c]) >> kDroppedBits;
   const Int luma = d[0] * d[0];
+  if (!has_chroma) {
+    const LaneBool<Int> is_near = luma < limit * mode.var_luma;
+    if (!any(is_near)) return limit;
+    const Int distance = small_quotient(luma, mode.var_luma);
+    return select(is_near & (distance < limit), distance, limit);
+  }
   const Int chroma = d[1] * d[1] + d[2] * d[2];
   const LaneBool<Int> near = (luma < limit * mode.var_luma) & (chroma < limit * mode.var_chroma);
   if (!any(near)) return limit;
@@ -370,7 +386,7 @@ REGIONS_LANES Int evidence(const BasicModel<Int>& model, const BasicColor<Int>& 
     if (!model.may_exist[k]) continue;
     const BasicMode<Int>& mode = model.mode[k];
     const LaneBool<Int> exists = mode.weight != 0;
-    const Int distance = squared_distance(mode, color, limit);
+    const Int distance = squared_distance(mode, color, limit, frame.has_chroma);
     const LaneBool<Int> closer = exists & (distance < closest);
     match = select(closer, Int(k), match);
     closest = select(closer, distance, closest);

@@ -225,7 +225,7 @@ REGIONS_HD inline int mask_evidence(const MaskValue& mask, const EnergyPlan& pla
 }
 
 // The part of a frame's plan that the parameters determine; plan_frame() completes it.
-FramePlan frame_plan_of(const GraphCutBgParams& params);
+FramePlan frame_plan_of(const GraphCutBgParams& params, bool has_chroma = true);
 // `size` is the size of the frames, and `mask` is the size of the attached mask.
 EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask = {});
 
@@ -268,7 +268,8 @@ REGIONS_LANES Int suppress_jitter(const Int& given, const ModelArrays& arrays,
       moved.mean[c] = clamp<Int>(now[c] << Mode::kMeanShift, smaller(mode.mean[c], end),
                                  larger(mode.mean[c], end));
     }
-    const Int cost = squared_distance(moved, now, Int(frame.var_threshold)) * (kUnitsPerNat / 32);
+    const Int cost = squared_distance(moved, now, Int(frame.var_threshold), frame.has_chroma) *
+                     (kUnitsPerNat / 32);
     evidence = smaller(cost, evidence);
   }
   // Where the evidence is zero, the loop has ended early and `around` is not complete.
@@ -392,7 +393,7 @@ template <class Int>
 REGIONS_LANES Int model_evidence(const ModelArrays& arrays, const FramePlan& frame, size_t i,
                                  Int& match) {
   if (frame.starts) return -frame.var_threshold;
-  auto model = BasicModel<Int>::load(arrays.model + i, arrays.model_plane());
+  auto model = BasicModel<Int>::load(arrays.model + i, arrays.model_plane(), frame.has_chroma);
   model.apply_light(frame.light);
   return evidence(model, BasicColor<Int>::load(arrays.current + i), frame, match);
 }
@@ -404,7 +405,7 @@ REGIONS_LANES Int suppress_background(Int evidence, const BasicColor<Int>& now,
                                       const ModelArrays& arrays, const FramePlan& frame,
                                       const EnergyPlan& plan, int x, int y, Add add) {
   const size_t i = arrays.at(x, y);
-  auto model = BasicModel<Int>::load(arrays.model + i, arrays.model_plane());
+  auto model = BasicModel<Int>::load(arrays.model + i, arrays.model_plane(), frame.has_chroma);
   model.apply_light(frame.light);
   const BasicMode<Int> heaviest = model.heaviest();
   if (any(evidence > 0)) evidence = suppress_jitter(evidence, arrays, frame, heaviest, x, y, add);

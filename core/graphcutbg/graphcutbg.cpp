@@ -317,8 +317,9 @@ void expects_cuttable(const Setup& setup, const FrameTask& task, const GraphCutB
 
 namespace graphcutbg {
 
-FramePlan frame_plan_of(const GraphCutBgParams& params) {
+FramePlan frame_plan_of(const GraphCutBgParams& params, bool has_chroma) {
   FramePlan plan;
+  plan.has_chroma = has_chroma;
   plan.var_threshold = static_cast<int>(std::lround(params.var_threshold * kUnitsPerNat / 2));
   plan.match_distance = static_cast<int32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
   // Foreground becomes background when the share of its mode is halfway between kLowerShare and

@@ -79,14 +79,15 @@ struct ModelUpdate {
 template <class Int>
 REGIONS_LANES void update_mode(BasicMode<Int>& mode, const LaneBool<Int>& matches,
                                const BasicColor<Int>& color, const ModelUpdate<Int>& update,
-                               int learning_rate) {
+                               const FramePlan& frame) {
   constexpr int kOne = 4096;
   const Int rate_per_match = small_quotient(update.alpha * (kOne >> 4), (mode.weight >> 4) + 1);
-  const Int rate = clamp<Int>(rate_per_match, learning_rate, kOne);
+  const Int rate = clamp<Int>(rate_per_match, frame.learning_rate, kOne);
   const Int var_rate = smaller(rate, Int(kOne / 16));
-  Int square[3];
+  Int square[3] = {0, 0, 0};
   REGIONS_UNROLL
   for (int c = 0; c < 3; ++c) {
+    if (c > 0 && !frame.has_chroma) break;
     const Int value = color[c] << Mode::kMeanShift;
     const Int d = (value - mode.mean[c]) >> (Mode::kMeanShift - 4);
     square[c] = d * d >> 4;
@@ -120,7 +121,7 @@ REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& c
     if (!model.may_exist[k]) continue;
     const BasicMode<Int>& mode = model.mode[k];
     const LaneBool<Int> exists = mode.weight != 0;
-    const Int distance = squared_distance(mode, color, nearest_distance);
+    const Int distance = squared_distance(mode, color, nearest_distance, frame.has_chroma);
     const LaneBool<Int> nearest = exists & (distance < nearest_distance);
     match = select(nearest, Int(k), match);
     weight = select(nearest, mode.weight, weight);
@@ -134,8 +135,7 @@ REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& c
     if (!model.may_exist[k]) continue;
     BasicMode<Int>& mode = model.mode[k];
     mode.weight = update.updated_weight(mode.weight, k);
-    if (any(update.matches(k)))
-      update_mode(mode, update.matches(k), color, update, frame.learning_rate);
+    if (any(update.matches(k))) update_mode(mode, update.matches(k), color, update, frame);
   }
   const LaneBool<Int> is_new = update.learns & (match < 0);
   if (!any(is_new)) return;
@@ -180,13 +180,14 @@ REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const FramePl
   LaneBool<Int> heavier[Model::kModes];
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
-    second[k] = third[k] = 0;
+    second[k] = Mode::kNeutralChroma;
+    third[k] = 0;
     const Int before = upper_bits(first[k], 16);
     share[k] = any(before != 0) ? update.updated_weight(before, k) : Int(0);
     heavier[k] = share[k] > max_share;
     max_share = select(heavier[k], share[k], max_share);
     if (!any(heavier[k]) && !(any(before != 0) && any(update.matches(k)))) continue;
-    read_words(words(k) + plane, second[k]);
+    if (frame.has_chroma) read_words(words(k) + plane, second[k]);
     read_words(words(k) + 2 * plane, third[k]);
   }
   BasicColor<Int> background;
@@ -196,12 +197,13 @@ REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const FramePl
     auto mode = BasicMode<Int>::unpacked(first[k], second[k], third[k]);
     mode.weight = share[k];
     if (any(update.matches(k))) {
-      update_mode(mode, update.matches(k), color, update, frame.learning_rate);
-      mode.store(words(k), plane);
+      update_mode(mode, update.matches(k), color, update, frame);
+      mode.store(words(k), plane, frame.has_chroma);
     } else {
       write_words(words(k), share[k] << 16 | mode.mean[0]);
     }
-    if (any(heavier[k])) background = select<Int>(heavier[k], mode.color(), background);
+    if (any(heavier[k]))
+      background = select<Int>(heavier[k], mode.color(frame.has_chroma), background);
   }
   write_words(arrays.background + i, history.with(background.packed()));
   return true;
@@ -226,7 +228,11 @@ REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, cons
   const LabelHistory history =
       LabelHistory::of_current(static_cast<int32_t>(word)).followed_by(foreground);
   uint32_t* const matched = words + static_cast<size_t>(match * Mode::kWords) * plane;
-  const uint32_t second = matched[plane], third = matched[2 * plane];
+  const auto chroma_of = [&](const uint32_t* mode) {
+    return frame.has_chroma ? static_cast<int32_t>(mode[plane]) : Mode::kNeutralChroma;
+  };
+  const int32_t second = chroma_of(matched);
+  const uint32_t third = matched[2 * plane];
   uint32_t match_word = first[0];
   REGIONS_UNROLL
   for (int k = 1; k < kModes; ++k) match_word = match == k ? first[k] : match_word;
@@ -251,17 +257,15 @@ REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, cons
       words[k * Mode::kWords * plane] = static_cast<uint32_t>(share) << 16 | (first[k] & 0xFFFF);
     }
   }
-  auto mode = Mode::unpacked(static_cast<int32_t>(match_word), static_cast<int32_t>(second),
-                             static_cast<int32_t>(third));
+  auto mode = Mode::unpacked(static_cast<int32_t>(match_word), second, static_cast<int32_t>(third));
   if (update.learns) {
     mode.weight = match_share;
-    update_mode(mode, true, Color::unpacked(static_cast<int32_t>(word)), update,
-                frame.learning_rate);
-    mode.store(matched, plane);
+    update_mode(mode, true, Color::unpacked(static_cast<int32_t>(word)), update, frame);
+    mode.store(matched, plane, frame.has_chroma);
   }
   if (heaviest != match) {
-    const uint32_t means = words[static_cast<size_t>(heaviest * Mode::kWords + 1) * plane];
-    mode = Mode::unpacked(static_cast<int32_t>(heaviest_word), static_cast<int32_t>(means), 0);
+    const int32_t means = chroma_of(words + static_cast<size_t>(heaviest * Mode::kWords) * plane);
+    mode = Mode::unpacked(static_cast<int32_t>(heaviest_word), means, 0);
   }
   arrays.background[i] = static_cast<uint32_t>(history.with(mode.color().packed()));
   return true;

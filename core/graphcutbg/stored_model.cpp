@@ -68,6 +68,23 @@ StateHeader checked_header(std::span<const std::byte> state, Size size) {
   return header;
 }
 
+bool stores_chroma(std::span<const std::byte> state, Size size) {
+  const std::byte* words = state.data() + sizeof(StateHeader);
+  const size_t plane = size.area();
+  const auto word = [&](size_t number, size_t i) {
+    uint32_t value;
+    std::memcpy(&value, words + (number * plane + i) * sizeof value, sizeof value);
+    return value;
+  };
+  for (size_t first = 0; first < Model::kWords; first += Mode::kWords) {
+    for (size_t i = 0; i < plane; ++i) {
+      const bool exists = word(first, i) >> 16 != 0;
+      if (exists && word(first + 1, i) != static_cast<uint32_t>(Mode::kNeutralChroma)) return true;
+    }
+  }
+  return false;
+}
+
 void expects_picture(const ConstFrame& picture, const Setup& setup) {
   expects(picture.layout.model != ColorModel::labels, "a label image cannot be used as a picture");
   expects(picture.size() == setup.size, "the picture has " + text_of(picture.size()) +

@@ -27,6 +27,8 @@ inline size_t state_bytes(Size size) {
 // Returns the header. Throws InputError unless `state` has the current version and this frame size,
 // and contains valid modes.
 StateHeader checked_header(std::span<const std::byte> state, Size size);
+// Whether a mode of a valid stored model has chroma.
+bool stores_chroma(std::span<const std::byte> state, Size size);
 
 // These functions check and convert a picture that the user provides. They throw InputError for a
 // wrong size. background_of() returns packed colours of the model, replacement_of() components

@@ -48,6 +48,7 @@ class GraphCutBgCpu final : public GraphCutBg {
   void configure(const Setup& setup) override {
     expects_cuttable(setup);
     setup_ = setup;
+    has_chroma_ = setup.in.model != ColorModel::gray;
     cut_->configure(setup.size, neighbours_, setup.slots);
     model_.allocate(setup.size, neighbours_, row_chunks());
     workspaces_.assign(static_cast<size_t>(setup.slots), {});
@@ -78,7 +79,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     const bool is_boxed = params.source == GraphCutSource::boxes;
     expects(!is_boxed || has_boxes_, "source=boxes was not set when the algorithm was configured");
     FrameWorkspace& workspace = workspaces_[static_cast<size_t>(task.slot)];
-    QueuedFrame queued{task, frame_plan_of(params),
+    QueuedFrame queued{task, frame_plan_of(params, has_chroma_),
                        energy_plan_of(params, setup_.size, task.mask.size()),
                        composite_plan_of(params, setup_)};
     expects(!queued.output.shows_image() || !replace_image_.empty(),
@@ -169,6 +170,7 @@ class GraphCutBgCpu final : public GraphCutBg {
 
   void restore(std::span<const std::byte> state) override {
     const StateHeader header = checked_header(state, setup_.size);
+    has_chroma_ = has_chroma_ || stores_chroma(state, setup_.size);
     const std::byte* next = state.data() + sizeof header;
     const size_t plane_bytes = model_.background.size() * sizeof(uint32_t);
     const size_t stride = ModelArrays::plane_stride(model_.background.size());
@@ -386,6 +388,7 @@ class GraphCutBgCpu final : public GraphCutBg {
   std::vector<uint32_t> background_image_;  // [height][width], packed colours
   std::vector<uint16_t> replace_image_;     // [component][height][width]
   std::vector<uint8_t> exclusion_image_;    // [height][width], not 0: the pixel is excluded
+  bool has_chroma_ = true;                  // see FramePlan::has_chroma
   bool resets_ = false;                     // whether the model is reset before the next frame
   FrameSequencer sequencer_;
 };

@@ -232,6 +232,14 @@ REGIONS_INLINE void update_model_with(const ModelArrays arrays, const FramePlan 
   }
 }
 
+// The plan of a frame with a constant for `has_chroma`, so that the compiler makes separate code
+// for grey pictures.
+template <bool kHasChroma>
+REGIONS_INLINE FramePlan specialised(FramePlan frame) {
+  frame.has_chroma = kHasChroma;
+  return frame;
+}
+
 // Defines the passes with kLanes lanes. The second argument is the attribute that selects
 // their instruction set. Links are computed with at most 8 lanes, because a cut requests the links
 // of few pixels at a time.
@@ -240,7 +248,11 @@ REGIONS_INLINE void update_model_with(const ModelArrays arrays, const FramePlan 
     __VA_ARGS__ static void compute_terminals(const ModelArrays& arrays, const ConstFrame& mask, \
                                               const FramePlan& frame, const EnergyPlan& plan,    \
                                               int y) {                                           \
-      compute_terminals_with<kLanes>(arrays, mask, frame, plan, y);                              \
+      if (frame.has_chroma) {                                                                    \
+        compute_terminals_with<kLanes>(arrays, mask, specialised<true>(frame), plan, y);         \
+      } else {                                                                                   \
+        compute_terminals_with<kLanes>(arrays, mask, specialised<false>(frame), plan, y);        \
+      }                                                                                          \
     }                                                                                            \
     __VA_ARGS__ static void compute_links(const ModelArrays& arrays, const FramePlan& frame,     \
                                           const EnergyPlan& plan, int y, int first, int last,    \
@@ -249,7 +261,11 @@ REGIONS_INLINE void update_model_with(const ModelArrays arrays, const FramePlan 
     }                                                                                            \
     __VA_ARGS__ static void update_model(const ModelArrays& arrays, const FramePlan& frame,      \
                                          const uint8_t* foreground, int y) {                     \
-      update_model_with<kLanes>(arrays, frame, foreground, y);                                   \
+      if (frame.has_chroma) {                                                                    \
+        update_model_with<kLanes>(arrays, specialised<true>(frame), foreground, y);              \
+      } else {                                                                                   \
+        update_model_with<kLanes>(arrays, specialised<false>(frame), foreground, y);             \
+      }                                                                                          \
     }                                                                                            \
     static constexpr RowPasses all = {kLanes, compute_terminals, compute_links, update_model};   \
   }

@@ -234,6 +234,7 @@ class GraphCutBgCuda final : public GraphCutBg {
   void configure(const Setup& setup) override {
     expects_cuttable(setup);
     setup_ = setup;
+    has_chroma_ = setup.in.model != ColorModel::gray;
     grid_cut_->configure(setup.size, neighbours_, setup.slots);
     // All arrays share one allocation, because each driver call may have to wait for the calls of
     // other streams that are starting.
@@ -295,7 +296,8 @@ class GraphCutBgCuda final : public GraphCutBg {
       clear_held(stream);
     }
     if (uses_model) {
-      enqueue_survey(arrays, task.in, frame_plan_of(params), scene, frame.statistics(), stream);
+      enqueue_survey(arrays, task.in, frame_plan_of(params, has_chroma_), scene, frame.statistics(),
+                     stream);
     } else {
       enqueue_reading(arrays, task.in, frame.statistics(), stream);
     }
@@ -365,6 +367,7 @@ class GraphCutBgCuda final : public GraphCutBg {
 
   void restore(std::span<const std::byte> state) override {
     const StateHeader header = checked_header(state, setup_.size);
+    has_chroma_ = has_chroma_ || stores_chroma(state, setup_.size);
     SceneState scene{};
     scene.scene = header.scene;
     const ModelArrays arrays = model_.arrays(nullptr);
@@ -523,6 +526,7 @@ class GraphCutBgCuda final : public GraphCutBg {
   Block background_image_;  // [height][width], the background picture given by the user, or empty
   Block replace_image_;    // [3][height][width], the picture that replaces the background, or empty
   Block exclusion_image_;  // [height][width], pixels that are never foreground, or empty
+  bool has_chroma_ = true;         // see FramePlan::has_chroma
   bool is_reset_pending_ = false;  // whether the next frame resets the model
 };
 

@@ -581,6 +581,31 @@ TEST_P(GraphCutFrames, StoredModelLoaded_MasksEqualThoseOfTheUninterruptedStream
   EXPECT_EQ(masks_of(camera, 6, 12), rest) << "the model changed";
 }
 
+TEST_P(GraphCutFrames, StoredColorModelLoadedForGreyFrames_ColoredPlaceIsForeground) {
+  constexpr Size kSize{128, 96};
+  constexpr int kLuma = 113;  // of the colour 200, 80, 60
+  Camera color = on_backend({.size = kSize, .format = PixelFormat::rgb}, masks());
+  Camera grey = on_backend({.size = kSize, .format = PixelFormat::gray8}, masks());
+  GuardedFrame with_color(PixelFormat::rgb, kSize), without(PixelFormat::gray8, kSize);
+  for (int y = 0; y < kSize.height; ++y) {
+    for (int x = 0; x < kSize.width; ++x) {
+      const bool is_red = x >= 40 && x < 80 && y >= 30 && y < 70;
+      for (int c = 0; c < 3; ++c) {
+        const int value[] = {200, 80, 60};
+        with_color.frame().set_sample(c, x, y, is_red ? value[c] : kLuma);
+      }
+      without.frame().set_sample(0, x, y, kLuma);
+    }
+  }
+  for (int i = 0; i < 9; ++i) color.shoot(std::as_const(with_color).frame());
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_EQ(grey.shoot(std::as_const(without).frame()).report.foreground, 0u);
+  }
+  grey.algorithm().restore(color.algorithm().state());
+  EXPECT_EQ(grey.shoot(std::as_const(without).frame()).report.foreground, 36u * 36)
+      << "two pixels at the edges may have moved";
+}
+
 TEST_P(GraphCutFrames, ExclusionAndBackgroundImage_Reset_BothStayInUse) {
   const Clip clip;
   const GuardedFrame all = white(clip.size);
