@@ -21,7 +21,7 @@ SETTLE = 20  # seconds that a node needs to start
 SEGMENT, WARM_UPS = 10, (0, 5, 10, 20)  # seconds
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 SMALL, FRAMES, CUTS = "64x48", 800, (1, 2, 16)  # used by costs()
-LARGE_FRAMES, SHORT_FILES = 1200, 40
+LARGE_FRAMES, SHORT_FILES, TIMES = 1200, 40, 4
 FFMPEG = "ffmpeg"  # instead of a filter
 H264 = "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-bf", "0", "-g", "100"  # as profiles.H264 of pipelines
 
@@ -69,13 +69,16 @@ def costs(program, env, runs):
 
 def rates(program, clip, filters, env, turns):
     """Rows with the times of the program with each of `filters`, and of ffmpeg with the same codec and settings, for a
-    video and for LARGE_FRAMES of its frames enlarged to 1080p, repeated if it has fewer. All take turns."""
+    video; and with the last filter, for the video TIMES times in a row, and for LARGE_FRAMES of its frames enlarged to 1080p,
+    repeated if it has fewer. All take turns."""
     with tempfile.TemporaryDirectory() as folder:
-        large, out = os.path.join(folder, "1080p.mp4"), os.path.join(folder, "out")
+        name, kind = os.path.splitext(os.path.basename(clip))
+        long, large, out = (os.path.join(folder, made) for made in (f"{name}-{TIMES}-times{kind}", "1080p.mp4", "out"))
+        subprocess.run(["ffmpeg", "-v", "error", "-stream_loop", str(TIMES - 1), "-i", clip, "-c", "copy", "-an", long], check=True)
         subprocess.run(["ffmpeg", "-v", "error", "-stream_loop", "-1", "-i", clip, "-frames:v", str(LARGE_FRAMES), "-vf",
                         "scale=1920:1080,setsar=1", "-an", "-pix_fmt", "yuv420p", "-preset", "veryfast", large], check=True)
         rows = []
-        for path, names in ((clip, filters), (large, filters[-1:])):
+        for path, names in ((clip, filters), (long, filters[-1:]), (large, filters[-1:])):
             shared = {"what": "transcode", "clip": os.path.basename(path), "frames": frames_of(path)}
             rows += [(path, shared | {"filter": name, "seconds": [], "cpu_seconds": []}) for name in (*names, FFMPEG)]
         for _ in range(turns):
