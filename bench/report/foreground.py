@@ -46,9 +46,8 @@ def categories_part():
     return ["## Foreground by category\n",
             "This table shows the F-measure on clips in the manner of CDnet's categories, with exact masks and three "
             "seeds on which nothing was tuned (`bench/peers/categories.py`, `--kinds categories --seeds "
-            "101,102,103`). Kinds that begin with *grey* are grey versions. The filters are the same as in the table above. "
-            "The peers are the same, plus SuBSENSE, PAWCS and PBAS of bgslibrary 3.3.1 with their defaults. All programs get "
-            "three channels, also for grey pictures, for which SuBSENSE and PAWCS recommend one channel in a warning. The "
+            "101,102,103`). Kinds that begin with *grey* are grey versions. The filters and the peers are the same as in the table above. "
+            "All programs get three channels, also for grey pictures, for which SuBSENSE and PAWCS recommend one channel in a warning. The "
             "results do not vary between runs, so noise does not apply.\n",
             table_of_kinds(found), *each_clip(found["clips"])]
 
@@ -112,17 +111,19 @@ def foreground_part():
     if not found["summary"]:
         return []
     others = [[each["who"], each["filter"], f"{each['mean_f_raw']:.3f}", number(each["mean_specks"]),
-               number(each["mean_boxes"]), number(each["mean_ms"])] for each in found["summary"] if "mean_ms" in each]
+               number(each["mean_boxes"]), number(each["mean_ms"]) if "mean_ms" in each else "–"]
+              for each in found["summary"] if "mean_f_raw" in each]
     return ["## Foreground\n",
             "This table shows the F-measure, computed as CDnet does, on clips that were composed with exact masks "
             "and five seeds (`bench/peers/graphcutbg_quality.py`). graphcutbg has one setting for all clips. The "
-            f"peers are subtractors of OpenCV {found['opencv']}, with the median, opening or closing that is best "
-            f"for all clips or for each kind. {KINDS} The results do not vary between runs, so noise does not apply.\n",
+            f"peers are subtractors of OpenCV {found['opencv']}, and SuBSENSE, PAWCS and PBAS of bgslibrary 3.3.1 with their "
+            "defaults. Each has the median, opening or closing that is best for all clips or for each kind. "
+            f"{KINDS} The results do not vary between runs, so noise does not apply.\n",
             table_of_kinds(found),
             "The next table shows means over the same clips. *Unfiltered F*: without the mask filter. *Specks*: "
             "regions of up to 8 pixels per frame. *Boxes*: the F-measure of boxes with an intersection over union of "
-            "at least 0.5. The time is that of one core for a frame of 320x240, without the mask filter. All times were "
-            "measured together at commit c34eb87946b0; since then, graphcutbg has become 1.1 times as slow.\n",
+            "at least 0.5. The time is that of one core for a frame of 320x240, without the mask filter; – means that it "
+            "was not measured. All times were measured together at commit c34eb87946b0; since then, graphcutbg has become 1.1 times as slow.\n",
             table(["by", "mask filter", "unfiltered F", "specks", "boxes", "time per frame (ms)"], others),
             *each_clip(found["clips"]),
             "These pictures show a frame of such a clip with its truth, and people walking. The masks come from "
