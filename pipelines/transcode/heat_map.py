@@ -2,6 +2,7 @@
 Only the picture of the background is decoded."""
 
 import contextlib
+from fractions import Fraction
 
 import numpy
 from files import Output, opened
@@ -91,7 +92,7 @@ def png_of(rgb):
     """Encodes an array [height][width][3]. Returns the bytes of a PNG file."""
     height, width, _ = rgb.shape
     encoder = av.CodecContext.create("png", "w")
-    encoder.width, encoder.height, encoder.pix_fmt, encoder.time_base = width, height, "rgb24", "1/25"
+    encoder.width, encoder.height, encoder.pix_fmt, encoder.time_base = width, height, "rgb24", Fraction(1, 25)
     frame = av.VideoFrame.from_ndarray(numpy.ascontiguousarray(rgb), "rgb24")
     return b"".join(bytes(packet) for packet in [*encoder.encode(frame), *encoder.encode(None)])
 
