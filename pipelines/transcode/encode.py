@@ -129,8 +129,7 @@ def join(picture, source, profile, out, errors, streams, colors=None, has_jumps=
     `has_jumps`: whether the source's times jump. Returns the process."""
     options, kept, _ = streams
     covers, files = attached(source, kept) if profile.attachments else ([], [])
-    if colors:
-        options = options + color_options(source, profile, colors)
+    options = options + chroma_options(source) + (color_options(source, profile, colors) if colors else [])
     others, options, readers = join_inputs(source, options, has_jumps)
     inherited = (out, *files, *readers)
     if isinstance(picture, list):
@@ -276,15 +275,22 @@ def join_inputs(source, options, has_jumps):
     return [*words, *begin, "-f", "nut", "-i", f"/proc/self/fd/{reader}"], options, (reader,)
 
 
+def chroma_options(source):
+    """Options that write into the container where chroma is. If the input does not state that, GStreamer 1.28 writes the centre
+    for small pictures. Players assume the left."""
+    form, place = source.picture.get("pix_fmt", ""), source.frame.get("chroma_location")
+    if not form.startswith(("yuv", "yuyv", "uyvy", "nv", "p0")) or "444" in form:
+        return []
+    return ["-chroma_sample_location:v:0", place if place in CHROMA_SITES else "left"]
+
+
 def color_options(source, profile, colors):
     """Options that write colours into the container and, if the profile has a filter for that, into the stream."""
     primaries, transfer, matrix, is_full = colors
     options = [word for name, value in (("color_primaries", primaries), ("color_trc", transfer), ("colorspace", matrix),
                                         ("color_range", 2 if is_full else 1)) for word in (f"-{name}:v:0", str(value))]
     site = CHROMA_SITES.get(source.frame.get("chroma_location"))
-    if site is not None:
-        options += ["-chroma_sample_location:v:0", source.frame["chroma_location"]]
-    elif source.picture.get("pix_fmt", "").startswith("yuv420p"):
+    if site is None and source.picture.get("pix_fmt", "").startswith("yuv420p"):
         site = CHROMA_SITES["left"]  # as players assume; x264enc may state the centre
     if profile.color_tags:
         options += ["-bsf:v:0", profile.color_tags(*colors) + (f":chroma_sample_loc_type={site}" if site is not None and (
