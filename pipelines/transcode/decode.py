@@ -87,7 +87,8 @@ def frames_of(decode):
 
 
 # Bytes in a packet whose frame has closed captions, by ffprobe's name of the codec. Frames of other codecs have none.
-CAPTION_MARKS = dict.fromkeys(("h264", "hevc", "vvc", "av1"), b"GA94") | dict.fromkeys(("mpeg1video", "mpeg2video"), b"")
+MPEG = ("mpeg1video", "mpeg2video")
+CAPTION_MARKS = dict.fromkeys(("h264", "hevc", "vvc", "av1"), b"GA94") | dict.fromkeys(MPEG, b"")
 # Number of frames with captions after which unused frames are freed. In PyAV, a frame and its side data refer to each
 # other, so only the garbage collector frees them. By itself, it would run after hundreds of frames.
 COLLECTED_FRAMES = 32
@@ -111,6 +112,7 @@ class Decoder:
         self.shapes = self.codec = None
         self.captions = 0  # frames with closed captions
         self.may_have_captions = False  # whether a packet had the mark of captions
+        self.key_stamp = None  # time of the last key packet, if the decoder reports its properties at once
         self.fitted = None  # the capsfilter of shapes.FIT
         self.refuse_changes = None  # is called if the shape of pictures changes
         self.format = self.first_caps = None  # format and shape of the frames; caps of the first frame, fitted
@@ -163,6 +165,10 @@ class Decoder:
                 for packet in self.packets_to_the_end(file, picture):
                     if packet and mark is not None and not self.may_have_captions:
                         self.may_have_captions = mark in bytes(packet)
+                    if packet and not packet.size and packet.dts is not None:
+                        continue  # it repeats the last picture
+                    if packet and packet.is_keyframe and self.source.picture.get("codec_name") in MPEG:
+                        self.key_stamp = packet.pts
                     frames = frames_of(packet.decode if packet else picture.codec_context.decode)
                     # Errors before the first frame do not count: recordings may begin between key frames.
                     if frames is None and stop_at_damage and (has_begun or not (packet and packet.size)):
@@ -199,7 +205,7 @@ class Decoder:
                 self.change = f"its {was.name} pixels are converted to {name}"
             frame.pts, frame.time_base = pts, base
         time = self.time(stamp, frame.time_base)  # first of all: later elements use the source's delay
-        shape, changes = self.shapes.follow(frame, self.codec, time / Gst.SECOND), len(self.shapes.changes)
+        shape, changes = self.shapes.follow(frame, self.codec, time / Gst.SECOND, self.key_stamp), len(self.shapes.changes)
         if changes and self.refuse_changes:
             self.refuse_changes()
             return False
@@ -441,12 +447,14 @@ class Shapes:
         self.source, self.first = source, first_shape(source)
         self.now, self.changes = self.first, []
         self.codec_ratio = self.first[2] if self.first and is_begin else None
+        self.reported = self.begin = None  # the codec's latest ratio, and the time from which it holds, if that is known
         self.is_fixed = None  # whether the container stores the ratio, as soon as that matters
         self.is_first_picture = True
 
-    def follow(self, frame, codec, seconds):
-        """The shape of a decoded frame. `codec`: its av.CodecContext, or None."""
-        ratio = self.ratio(frame, Fraction(codec and codec.sample_aspect_ratio or 1) or Fraction(1))
+    def follow(self, frame, codec, seconds, key_stamp=None):
+        """The shape of a decoded frame. `codec`: its av.CodecContext, or None. `key_stamp`: the time of the key packet that the
+        codec's ratio belongs to, in the frame's units, if it is known."""
+        ratio = self.ratio(frame, Fraction(codec and codec.sample_aspect_ratio or 1) or Fraction(1), key_stamp)
         shape = (frame.width, frame.height, ratio)
         self.first = self.first or shape
         if shape != (self.now or shape):
@@ -463,11 +471,15 @@ class Shapes:
         return {"first": told(self.first), "changes": [[begin, told((earlier or [self.first])[-1])]] + [
             [seconds, told(shape)] for seconds, shape in self.changes if seconds > begin]}
 
-    def ratio(self, frame, codec_ratio):
+    def ratio(self, frame, codec_ratio, key_stamp):
         """The pixel aspect ratio of a frame. The decoder's threads and its reordering report the codec's ratio some frames
         early. A ratio only changes where a new sequence begins, so it holds from the next key frame on."""
         now = self.now[2] if self.now else codec_ratio
         is_first, self.is_first_picture = self.is_first_picture, False
+        if codec_ratio != self.reported:
+            self.reported, self.begin = codec_ratio, key_stamp
+        if self.begin is not None and frame.pts is not None and frame.pts < self.begin:
+            return now
         if codec_ratio == self.codec_ratio or not (frame.key_frame or is_first):
             return now
         if is_first and self.codec_ratio is not None:  # the threads may be ahead of the first frame

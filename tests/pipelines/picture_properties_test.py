@@ -359,7 +359,7 @@ BOX = ("color=black:size={size}:rate=25:duration=1,drawbox=x=iw/4:y=ih/4:w=iw/2:
 SIZES = (("320x180", "1"), ("640x360", "1"))
 RATIOS = (("320x240", "1"), ("320x240", "4/3"))
 H264 = ("-c:v", "libx264", "-g", "10", "-bf", "2")
-# FFmpeg's decoder of MPEG-2 drops a frame where the sequence changes.
+# FFmpeg's decoder of MPEG-2 drops a frame where the size changes.
 LENGTHS = {"h264.ts": (25, 25), "mpeg2.ts": (24, 25), "mpeg4.ts": (25, 25)}
 FILTER = "cclabel threshold=0.5 min-area=100 output=none"
 MIDDLE = [80, 45, 160, 90]
@@ -419,7 +419,10 @@ class Shapes(JobCase):
             with self.subTest(clip.name):
                 said = notes(self.job(clip, "video", "jsonl", filter=FILTER))
                 self.expect_shape(320, 240)
-                self.expect_boxes(SQUARE, FLAT, of=LENGTHS[clip.name])
+                # FFmpeg before 9 drops the last picture of MPEG-2 before the change.
+                first = len(self.boxes()) - 25
+                self.assertIn(first, (24, 25) if clip.name == "mpeg2.ts" else (25,))
+                self.expect_boxes(SQUARE, FLAT, of=(first, 25))
                 self.expect_pixels(FLAT)
                 self.assertEqual(said, [f"{WIDER}: they are scaled to 320x240 (pixel aspect ratio 1:1)"])
 
