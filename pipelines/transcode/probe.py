@@ -61,11 +61,13 @@ class Input:
         self.delay = float(first) - self.start
 
     def hidden(self, stream):
-        """How many of a stream's first packets an edit list hides; 0 if they are no longer than a decoder's lead-in."""
+        """How many of a sound's first packets an edit list hides; 0 if they are no longer than a decoder's lead-in. FFmpeg 9 makes
+        all of them a part of the lead-in, which containers without edit lists keep."""
         if "mov" not in self.format.get("format_name", ""):
             return 0
         packets = self.packets(stream, 1)
-        if not packets or self.start - float(packets[0].get("pts_time", self.start)) <= LEAD_IN:
+        lead_in = max(LEAD_IN, int(stream.get("initial_padding", 0)) / int(stream.get("sample_rate", 1)) + 0.001)
+        if not packets or self.start - float(packets[0].get("pts_time", self.start)) <= lead_in:
             return 0
         return sum(1 for _ in itertools.takewhile(lambda packet: "D" in packet["flags"], self.packets(stream, MAX_HIDDEN)))
 

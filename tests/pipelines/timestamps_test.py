@@ -87,14 +87,20 @@ class Offsets(JobCase):
             self.expect_offset(remuxed)
 
     def test_sound_hidden_by_an_edit_list_stays_hidden(self):
-        """MP4 hides the sound before an edit. Matroska has no edit list, so that sound is left out."""
+        """MP4 hides the sound before an edit. Matroska has no edit list. There, that sound is left out, or decoded and dropped as
+        the lead-in of the codec."""
+        def first_sound(path):
+            text = media.run("ffprobe", "-v", "quiet", "-select_streams", "a:0", "-show_entries", "frame=pts_time", "-of",
+                             "csv=p=0", path)
+            return float(text.split()[0].rstrip(","))
+
         full = self.clip("full.mp4", SHORT.format(4), *[word.format(4) for word in SINE], "-pix_fmt", "yuv420p", "-g", "50",
                          "-c:a", "aac")
         clip = self.folder / "trimmed.mp4"
         media.run("ffmpeg", "-v", "error", "-ss", "3.1", "-i", full, "-c", "copy", clip)
         for profile in ("mp4", "mkv"):
             self.job(clip, profile=profile)
-            self.assertAlmostEqual(heard(self.video())[0], heard(clip)[0], delta=1024 / 44100 + 1e-3)
+            self.assertAlmostEqual(first_sound(self.video()), first_sound(clip), delta=1024 / 44100 + 1e-3)
             self.assertAlmostEqual(shown(self.video())[0], 0, delta=1e-3)
 
 
@@ -272,8 +278,9 @@ class Rates(JobCase):
 class FirstFrame(JobCase):
     def test_recording_that_begins_between_key_frames_keeps_colours_and_field_order(self):
         """No picture can be decoded from the first packets of a recording that begins between key frames."""
-        full = self.clip("full.ts", SHORT.format(3), "-pix_fmt", "yuv420p", "-vf", "setfield=tff", "-flags", "+ildct+ilme",
-                         "-c:v", "mpeg2video", "-g", "25", "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709")
+        full = self.clip("full.ts", SHORT.format(3), "-pix_fmt", "yuv420p", "-vf",
+                         "setfield=tff,setparams=colorspace=bt709:color_primaries=bt709:color_trc=bt709", "-flags", "+ildct+ilme",
+                         "-c:v", "mpeg2video", "-g", "25")
         data = full.read_bytes()
         clip = self.folder / "cut.ts"
         clip.write_bytes(data[len(data) // 3 // 188 * 188:])
