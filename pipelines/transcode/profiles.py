@@ -34,6 +34,7 @@ def suit_to_size(ffv1, width, height):
     if min(width, height) < MIN_SLICED_SIDE:
         # Without checksums of slices FFmpeg writes version 1 of the format, which has no slices.
         ffv1.set_property("slicecrc", False)
+        ffv1.set_property("slices", 1)  # FFmpeg 9 refuses its usual number for narrow pictures
 
 
 def h264_tags(primaries, transfer, matrix, full):

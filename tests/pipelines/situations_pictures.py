@@ -166,8 +166,9 @@ def named(sizes):
 @each(named(LOSSLESS_ONLY), "FFV1, {}", segments=(), profiles=("lossless",))
 @each(named(SMALL), "FFV1, {}", segments=())
 def small(folder, size, pixels):
-    return folder.clip("in.mkv", "-vf", f"scale=64:64,crop={size.replace('x', ':')}:exact=1,format={pixels}", "-c:v",
-                       "ffv1" if pixels != "rgb24" else "png", "-pix_fmt", pixels, length=0.4, sound=False)
+    codec = ("png",) if pixels == "rgb24" else ("ffv1", "-level", "1")  # FFmpeg 9 cannot cut small pictures into slices
+    return folder.clip("in.mkv", "-vf", f"scale=64:64,crop={size.replace('x', ':')}:exact=1,format={pixels}", "-c:v", *codec,
+                       "-pix_fmt", pixels, length=0.4, sound=False)
 
 
 # Files that are not whole
