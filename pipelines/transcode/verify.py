@@ -34,6 +34,7 @@ TECHNICAL = re.compile(
     r"|uid|.*_uid|.*umid|operational_pattern_ul|company_name|product_.*|application_platform|toolkit_version.*"
     r"|wmfsdk.*|isvbr|deviceconformancetemplate|metadatacreator|has(audio|video|metadata|keyframes)|canseektoend"
     r"|last(timestamp|keyframe.*)|(audio|video|data)size)(-[a-z]{3})?", re.IGNORECASE)
+NO_TIME = "1970-01-01T00:00:00"  # FFmpeg 9 reads this from ASF files without a time
 EQUAL_MATRICES = {5: 6}  # two names of one matrix
 LIGHT = ("Mastering display metadata", "Content light level metadata")
 # FFmpeg's format framecrc states the flags of packets that are not just key frames.
@@ -147,14 +148,14 @@ def lack(source, decoder, end, packets):
     # Some programs write the time of the end into the header, others the length.
     if length and end + source.start < length - max(1, length / 50):
         return f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged"
+    counted = int(source.picture.get("nb_frames", 0))
+    if found < counted and not holds_all(source, form, counted, found):
+        return f"{found} packets are there of {counted}: it is cut off or damaged"
     least = shown / 2 if source.picture.get("codec_name") in UNEVEN else shown
     if decoder.problem or decoder.damaged or decoder.frames < least:
         return f"{decoder.frames} frames could be decoded of {shown} packets: it is cut off or damaged"
-    counted = int(source.picture.get("nb_frames", 0))
     if not counted and form == MP4 and (missing := missing_bytes(source.path)):  # in fragments
         return f"its last {missing} bytes are missing: it is cut off"
-    if found < counted and not holds_all(source, form, counted, found):
-        return f"{found} packets are there of {counted}: it is cut off or damaged"
     damage = packets.damage(form)
     return damage and f"it is damaged: {damage}"
 
@@ -325,7 +326,7 @@ def lost_tags(source, profile, found):
 
     def is_lost(key, value):
         key = key.lower()
-        if (key == "language" and value == "und") or (key == "creation_time" and key in keys):
+        if (key == "language" and value == "und") or (key == "creation_time" and (key in keys or value.startswith(NO_TIME))):
             return False
         return (key, value.strip()) not in kept and (re.sub(r"-[a-z]{3}$", "", key), value.strip()) not in kept
 
