@@ -303,7 +303,7 @@ class Sources(ViewCase):
                 ((clip, "--rules", self.folder), "Is a directory"),
                 ((clip, "--rules", bad, "--rules", bad), "2 files of rules for 1 sources"),
                 ((clip, "--listen", "localhost:99999"), "expected HOST or HOST:PORT"),
-                ((clip, "--listen", "192.0.2.77:0"), "192.0.2.77:0: .*assign requested address"),
+                ((clip, "--listen", "192.0.2.77:0"), "192.0.2.77:0: .*(assign requested address|could not bind)"),
                 ((clip, "--token-file", short), "expected a token of at least 16 letters and digits"),
                 ((clip, "--token-file", self.folder / "none"), "No such file"),
                 ((clip, "--origin", "view.example"), "expected http://HOST"),
