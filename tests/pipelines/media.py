@@ -84,7 +84,7 @@ def turned(path, clip, degrees):
     """A copy of a clip that players turn to the right."""
     newer = "-display_rotation" in run("ffmpeg", "-v", "quiet", "-h", "full")  # from version 6 on
     before, after = (("-display_rotation:v", -degrees), ()) if newer else (
-        (), ("-metadata:s:v", f"rotate={degrees}"))
+        (), ("-metadata:s:v", f"rotate={-degrees % 360}"))
     run("ffmpeg", "-v", "error", "-y", *before, "-i", clip, "-c", "copy", *after, path)
     return path
 

@@ -69,7 +69,7 @@ class Recipes(Case):
         # A consumer whose library starts a broker for tests, and logs its address.
         log = self.folder / "broker.log"
         with open(log, "wb") as errors:
-            consumer = self.start(f"exec kcat -C -q -b none -X test.mock.num.brokers=1 -d mock -t events -o beginning"
+            consumer = self.start(f"exec kcat -C -q -b none -X test.mock.num.brokers=1 -X allow.auto.create.topics=true -d mock -t events -o beginning"
                                   f" -c {len(expected)}", stdout=subprocess.PIPE, stderr=errors)
         address = None
         while not address and consumer.poll() is None:
