@@ -394,8 +394,9 @@ class Timeline:
 
 def copied_stream(file, stream):
     """Adds a stream to an output file for packets of another file's stream."""
-    add = getattr(file, "add_stream_from_template", None)  # PyAV 14 and later
-    return add(stream) if add else file.add_stream(template=stream)
+    # PyAV 14 and later; without `opaque`, it would open an encoder for a video.
+    add = getattr(file, "add_stream_from_template", None)
+    return add(stream, opaque=True) if add else file.add_stream(template=stream)
 
 
 def may_jump(file):
