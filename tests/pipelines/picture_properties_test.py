@@ -146,8 +146,8 @@ class Colours(JobCase):
                         self.assertEqual((said, found), ([], told))
 
     def test_chroma_location_is_kept_in_mp4_and_a_change_in_webm_is_named_in_a_note(self):
-        for place in ("left", "center", "topleft", "top", "bottomleft"):
-            clip = self.colored("bt709", "bt709", "bt709", "-chroma_sample_location", place)
+        for number, place in enumerate(("left", "center", "topleft", "top", "bottomleft")):
+            clip = self.colored("bt709", "bt709", "bt709", "-bsf:v", f"h264_metadata=chroma_sample_loc_type={number}")
             self.assertEqual(media.first_frame(clip, "chroma_location"), {"chroma_location": place})
             for profile in ("mp4", "webm") if place in ("center", "topleft") else ("mp4",):
                 with self.subTest(f"{place} {profile}"):

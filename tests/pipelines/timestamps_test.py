@@ -258,7 +258,8 @@ class Rates(JobCase):
         clip = self.folder / "in.mp4"
         media.run("ffmpeg", "-v", "error", "-i", plain, "-vf", "settb=1/1000,setpts='" + "+".join(
             f"eq(N,{number})*{round(1000 * time)}" for number, time in enumerate(times)) + "'", "-fps_mode", "passthrough",
-            "-c:v", "libx264", "-bf", "0", "-enc_time_base", "1:1000", "-video_track_timescale", "1000", clip)
+            "-c:v", "libx264", "-bf", "0", "-enc_time_base", "1:1000", "-video_track_timescale", "1000",
+            "-bsf:v", "setts=duration=1000", clip)  # without a duration, an edit list hides the last frame
         numpy.testing.assert_allclose(media.times(clip), times, atol=1e-3)
         for profile in ("mp4", "webm"):
             with self.subTest(profile):
