@@ -86,8 +86,8 @@ def frames_of(decode):
         return None
 
 
+MPEG = ("mpeg1video", "mpeg2video")  # their decoders do not work on several frames at once
 # Bytes in a packet whose frame has closed captions, by ffprobe's name of the codec. Frames of other codecs have none.
-MPEG = ("mpeg1video", "mpeg2video")
 CAPTION_MARKS = dict.fromkeys(("h264", "hevc", "vvc", "av1"), b"GA94") | dict.fromkeys(MPEG, b"")
 # Number of frames with captions after which unused frames are freed. In PyAV, a frame and its side data refer to each
 # other, so only the garbage collector frees them. By itself, it would run after hundreds of frames.
@@ -112,7 +112,7 @@ class Decoder:
         self.shapes = self.codec = None
         self.captions = 0  # frames with closed captions
         self.may_have_captions = False  # whether a packet had the mark of captions
-        self.key_stamp = None  # time of the last key packet, if the decoder reports its properties at once
+        self.key_stamp = None  # time of the last key packet, if the codec's ratio is that of this packet
         self.fitted = None  # the capsfilter of shapes.FIT
         self.refuse_changes = None  # is called if the shape of pictures changes
         self.format = self.first_caps = None  # format and shape of the frames; caps of the first frame, fitted
@@ -160,14 +160,15 @@ class Decoder:
             picture.thread_type = "AUTO"
             picture.codec_context.thread_count = threads
             self.codec, name, has_begun = picture.codec_context, stamp_name(file), False
-            mark = CAPTION_MARKS.get(self.source.picture.get("codec_name"))
+            codec = self.source.picture.get("codec_name")
+            mark = CAPTION_MARKS.get(codec)
             try:
                 for packet in self.packets_to_the_end(file, picture):
                     if packet and mark is not None and not self.may_have_captions:
                         self.may_have_captions = mark in bytes(packet)
                     if packet and not packet.size and packet.dts is not None:
                         continue  # it repeats the last picture
-                    if packet and packet.is_keyframe and self.source.picture.get("codec_name") in MPEG:
+                    if packet and packet.is_keyframe and codec in MPEG:
                         self.key_stamp = packet.pts
                     frames = frames_of(packet.decode if packet else picture.codec_context.decode)
                     # Errors before the first frame do not count: recordings may begin between key frames.
@@ -448,7 +449,7 @@ class Shapes:
         self.source, self.first = source, first_shape(source)
         self.now, self.changes = self.first, []
         self.codec_ratio = self.first[2] if self.first and is_begin else None
-        self.reported = self.begin = None  # the codec's latest ratio, and the time from which it holds, if that is known
+        self.reported = self.valid_from = None  # the codec's latest ratio, and the time from which it holds, if that is known
         self.is_fixed = None  # whether the container stores the ratio, as soon as that matters
         self.is_first_picture = True
 
@@ -478,8 +479,8 @@ class Shapes:
         now = self.now[2] if self.now else codec_ratio
         is_first, self.is_first_picture = self.is_first_picture, False
         if codec_ratio != self.reported:
-            self.reported, self.begin = codec_ratio, key_stamp
-        if self.begin is not None and frame.pts is not None and frame.pts < self.begin:
+            self.reported, self.valid_from = codec_ratio, key_stamp
+        if self.valid_from is not None and frame.pts is not None and frame.pts < self.valid_from:
             return now
         if codec_ratio == self.codec_ratio or not (frame.key_frame or is_first):
             return now

@@ -10,8 +10,8 @@ from files import unreadable
 
 QUIET = {"stdin": subprocess.DEVNULL, "text": True, "errors": "replace"}
 STREAMS = ("stream=index,codec_type,codec_name,codec_tag_string,start_time,duration,nb_frames,avg_frame_rate,"
-           "r_frame_rate,sample_aspect_ratio,pix_fmt,channels,channel_layout,sample_rate,initial_padding:stream_tags:stream_disposition=attached_pic:"
-           "stream_side_data:format=format_name,start_time,duration:format_tags")
+           "r_frame_rate,sample_aspect_ratio,pix_fmt,channels,channel_layout,sample_rate,initial_padding:stream_tags:"
+           "stream_disposition=attached_pic:stream_side_data:format=format_name,start_time,duration:format_tags")
 BEGINNING = 8  # packets of all streams that ffprobe decodes; often two of the picture are among them
 # FFmpeg's names of formats that contain no streams but names of other files.
 LISTS = ("hls", "concat", "dash", "sdp", "imf")
