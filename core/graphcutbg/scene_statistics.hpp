@@ -194,18 +194,19 @@ struct Profiles {
 
 // Sums over the pixels of a zone of the picture, in the frame and in the background.
 struct ZoneSums {
+  static constexpr int kMaxNoise = 4;  // levels; smaller or equal differences count as zero
+
   // Edges between pixels and their right neighbours, levels of luma. `shared_edges` are the edges
   // that frame and background have in common.
   uint32_t frame_edges = 0, background_edges = 0, shared_edges = 0;
   uint32_t frame_colors = 0, background_colors = 0;  // differences from grey, levels of chroma
 
-  // Adds a pixel. `right` is its right neighbour. Small differences are noise and count as zero.
+  // Adds a pixel. `right` is its right neighbour.
   // add(address, amount) must be atomic if several threads call this function.
   template <class Add>
   REGIONS_HD void add_pixel(const Color& frame, const Color& frame_right, const Color& background,
                             const Color& background_right, Add add) {
     const auto add_size = [&](uint32_t* sum, int size) {
-      constexpr int kMaxNoise = 4;  // levels
       if (size > kMaxNoise) add(sum, static_cast<uint32_t>(size));
     };
     const int now = frame_right.y - frame.y, was = background_right.y - background.y;

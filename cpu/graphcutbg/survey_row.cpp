@@ -27,8 +27,7 @@ struct SurveyedPixels {
   }
 };
 
-// A size of ZoneSums::add_pixel(), where small sizes count as zero.
-REGIONS_INLINE int without_noise(int size) { return size > 4 ? size : 0; }
+REGIONS_INLINE int without_noise(int size) { return size > ZoneSums::kMaxNoise ? size : 0; }
 
 REGIONS_INLINE int luma_of(uint32_t color) { return static_cast<int>(color & 255); }
 
