@@ -29,13 +29,13 @@ REGIONS_INLINE void split_row(const ModelArrays& arrays, int y, UseIncluded use_
   }
 }
 
-// Calls body.operator()<Int>(x, lanes) for the pixels first..last - 1: with vectors of kLanes
-// pixels, then with single pixels.
-template <int kLanes, class Body>
-REGIONS_INLINE void for_each_vector(int first, int last, Body body) {
+// Calls use_vector(x) for each kLanes pixels from first to last - 1, then use_pixel(x) for each of
+// the remaining pixels.
+template <int kLanes, std::invocable<int> UseVector, std::invocable<int> UsePixel>
+REGIONS_INLINE void for_each_vector(int first, int last, UseVector use_vector, UsePixel use_pixel) {
   int x = first;
-  for (; x + kLanes <= last; x += kLanes) body.template operator()<Lanes<kLanes>>(x, kLanes);
-  for (; x < last; ++x) body.template operator()<int32_t>(x, 1);
+  for (; x + kLanes <= last; x += kLanes) use_vector(x);
+  for (; x < last; ++x) use_pixel(x);
 }
 
 REGIONS_INLINE void store(int32_t* to, int32_t value) { *to = value; }
@@ -110,9 +110,24 @@ REGIONS_INLINE void add_outlines_of_row(const ModelArrays& arrays, const FramePl
   for (; x < arrays.width; ++x) add_outlines(arrays, frame, x, y, add_atomically);
 }
 
-template <int kLanes>
+// The passes for one pixel. They are compiled once for all instruction sets and not inlined,
+// because vectors process most pixels.
+[[gnu::noinline]] void compute_terminal(const ModelArrays& arrays, const ConstFrame& mask,
+                                        const FramePlan& frame, const EnergyPlan& plan, int x,
+                                        int y) {
+  arrays.terminal[arrays.at(x, y)] = terminal_at(arrays, mask, frame, plan, x, y, add_atomically);
+}
+
+[[gnu::noinline]] void refine_terminal(const ModelArrays& arrays, const FramePlan& frame,
+                                       const EnergyPlan& plan, int x, int y) {
+  int32_t& terminal = arrays.terminal[arrays.at(x, y)];
+  terminal = refine_evidence(terminal, arrays, frame, plan, x, y, add_atomically);
+}
+
+template <int kLanes, std::invocable<int> UsePixel, std::invocable<int> RefinePixel>
 REGIONS_INLINE void compute_terminals_with(const ModelArrays arrays, const ConstFrame& mask,
-                                           const FramePlan frame, const EnergyPlan& plan, int y) {
+                                           const FramePlan frame, const EnergyPlan& plan, int y,
+                                           UsePixel use_pixel, RefinePixel refine_pixel) {
   const size_t row = arrays.at(0, y);
   int32_t* terminal = arrays.terminal + row;
   const bool has_mask = plan.uses_mask && !mask.empty();
@@ -121,31 +136,27 @@ REGIONS_INLINE void compute_terminals_with(const ModelArrays arrays, const Const
       arrays, y,
       [&](int first, int last) __attribute__((always_inline)) {
         if (has_mask) {
-          for (int x = first; x < last; ++x) {
-            terminal[x] = terminal_at(arrays, mask, frame, plan, x, y, add_atomically);
-          }
+          for (int x = first; x < last; ++x) use_pixel(x);
           return;
         }
         for_each_vector<kLanes>(
-            first, last, [&]<class Int>(int x, int lanes) __attribute__((always_inline)) {
+            first, last,
+            [&](int x) __attribute__((always_inline)) {
               const size_t i = row + static_cast<size_t>(x);
-              Int match = -2;
-              const Int evidence = model_evidence(arrays, frame, i, match);
+              Lanes<kLanes> match = -2;
+              const auto evidence = model_evidence(arrays, frame, i, match);
               store_match(arrays, frame, i, match);
               // Near the ends of the row, some lanes have neighbours outside the picture. There,
               // the evidence is refined pixel by pixel.
-              const bool inside = x >= kMaxDistance && x + lanes + kMaxDistance <= arrays.width;
-              if (inside || lanes == 1) {
+              if (x >= kMaxDistance && x + kLanes + kMaxDistance <= arrays.width) {
                 store(terminal + x,
                       refine_evidence(evidence, arrays, frame, plan, x, y, add_atomically));
                 return;
               }
               store(terminal + x, evidence);
-              for (int k = x; k < x + lanes; ++k) {
-                terminal[k] =
-                    refine_evidence(terminal[k], arrays, frame, plan, k, y, add_atomically);
-              }
-            });
+              for (int k = x; k < x + kLanes; ++k) refine_pixel(k);
+            },
+            use_pixel);
       },
       [&](int first, int last) { std::fill(terminal + first, terminal + last, -kCertainWeight); });
 }
@@ -173,16 +184,12 @@ class ForegroundRates {
 
   template <class Int>
   REGIONS_INLINE Int at(int x) {
-    if constexpr (std::is_same_v<Int, int32_t>) {
-      return one(x);
-    } else {
-      constexpr int kLanes = static_cast<int>(sizeof(Int) / sizeof(int32_t));
-      uint32_t rates[kLanes];
-      for (int k = 0; k < kLanes; ++k) rates[k] = static_cast<uint32_t>(one(x + k));
-      Int lanes;
-      read_words(rates, lanes);
-      return lanes;
-    }
+    constexpr int kLanes = static_cast<int>(sizeof(Int) / sizeof(int32_t));
+    uint32_t rates[kLanes];
+    for (int k = 0; k < kLanes; ++k) rates[k] = static_cast<uint32_t>(one(x + k));
+    Int lanes;
+    read_words(rates, lanes);
+    return lanes;
   }
 
  private:
@@ -204,32 +211,43 @@ class ForegroundRates {
   int32_t rate_ = 0;
 };
 
-template <int kLanes>
+[[gnu::noinline]] void update_pixel(const ModelArrays& arrays, const FramePlan& frame,
+                                    bool is_foreground, int x, int y) {
+  const size_t i = arrays.at(x, y);
+  count_spark(arrays, frame, is_foreground, x, y, add_atomically);
+  if (!frame.learns) return remember_labels<int32_t>(arrays, is_foreground, i);
+  const int32_t rate = is_foreground ? foreground_rate_at(arrays, frame, x, y) : frame.alpha_slow;
+  if (update_matched_modes<int32_t>(arrays, frame, is_foreground, rate, i)) return;
+  update_all_modes<int32_t>(arrays, frame, is_foreground, rate, i);
+}
+
+template <int kLanes, std::invocable<int> UsePixel>
 REGIONS_INLINE void update_model_with(const ModelArrays arrays, const FramePlan frame,
-                                      const uint8_t* foreground, int y) {
+                                      const uint8_t* foreground, int y, UsePixel use_pixel) {
   ForegroundRates rates(arrays, frame, y);
-  const auto update_run = [&](int first, int last) __attribute__((always_inline)) {
-    for_each_vector<kLanes>(
-        first, last, [&]<class Int>(int x, int) __attribute__((always_inline)) {
-          LaneBool<Int> is_foreground;
-          if constexpr (std::is_same_v<Int, int32_t>) {
-            is_foreground = foreground[x] != 0;
-          } else {
-            is_foreground = Int::nonzero(foreground + x);
-          }
-          const size_t i = arrays.at(x, y);
-          count_sparks<Int>(arrays, frame, is_foreground, foreground, x, y);
-          if (!frame.learns) return remember_labels<Int>(arrays, is_foreground, i);
-          const Int rate = any(is_foreground) ? rates.at<Int>(x) : Int(frame.alpha_slow);
-          if (update_matched_modes<Int>(arrays, frame, is_foreground, rate, i)) return;
-          update_all_modes<Int>(arrays, frame, is_foreground, rate, i);
-        });
-  };
+  // A frame that starts a model is rare. Without it, the code for vectors has fewer cases.
   if (frame.starts) {
-    update_run(0, arrays.width);
-  } else {
-    split_row(arrays, y, update_run, [](int, int) {});
+    for (int x = 0; x < arrays.width; ++x) use_pixel(x);
+    return;
   }
+  split_row(
+      arrays, y,
+      [&](int first, int last) __attribute__((always_inline)) {
+        for_each_vector<kLanes>(
+            first, last,
+            [&](int x) __attribute__((always_inline)) {
+              using Int = Lanes<kLanes>;
+              const LaneBool<Int> is_foreground = Int::nonzero(foreground + x);
+              const size_t i = arrays.at(x, y);
+              count_sparks<Int>(arrays, frame, is_foreground, foreground, x, y);
+              if (!frame.learns) return remember_labels<Int>(arrays, is_foreground, i);
+              const Int rate = any(is_foreground) ? rates.at<Int>(x) : Int(frame.alpha_slow);
+              if (update_matched_modes<Int>(arrays, frame, is_foreground, rate, i)) return;
+              update_all_modes<Int>(arrays, frame, is_foreground, rate, i);
+            },
+            use_pixel);
+      },
+      [](int, int) {});
 }
 
 // The plan of a frame with a constant for `has_chroma`, so that the compiler makes separate code
@@ -243,31 +261,38 @@ REGIONS_INLINE FramePlan specialised(FramePlan frame) {
 // Defines the passes with kLanes lanes. The second argument is the attribute that selects
 // their instruction set. Links are computed with at most 8 lanes, because a cut requests the links
 // of few pixels at a time.
-#define REGIONS_ROW_PASSES(kLanes, ...)                                                          \
-  struct Passes##kLanes {                                                                        \
-    __VA_ARGS__ static void compute_terminals(const ModelArrays& arrays, const ConstFrame& mask, \
-                                              const FramePlan& frame, const EnergyPlan& plan,    \
-                                              int y) {                                           \
-      if (frame.has_chroma) {                                                                    \
-        compute_terminals_with<kLanes>(arrays, mask, specialised<true>(frame), plan, y);         \
-      } else {                                                                                   \
-        compute_terminals_with<kLanes>(arrays, mask, specialised<false>(frame), plan, y);        \
-      }                                                                                          \
-    }                                                                                            \
-    __VA_ARGS__ static void compute_links(const ModelArrays& arrays, const FramePlan& frame,     \
-                                          const EnergyPlan& plan, int y, int first, int last,    \
-                                          const LinkRow& to) {                                   \
-      compute_links_with<std::min(kLanes, 8)>(arrays, frame, plan, y, first, last, to);          \
-    }                                                                                            \
-    __VA_ARGS__ static void update_model(const ModelArrays& arrays, const FramePlan& frame,      \
-                                         const uint8_t* foreground, int y) {                     \
-      if (frame.has_chroma) {                                                                    \
-        update_model_with<kLanes>(arrays, specialised<true>(frame), foreground, y);              \
-      } else {                                                                                   \
-        update_model_with<kLanes>(arrays, specialised<false>(frame), foreground, y);             \
-      }                                                                                          \
-    }                                                                                            \
-    static constexpr RowPasses all = {kLanes, compute_terminals, compute_links, update_model};   \
+#define REGIONS_ROW_PASSES(kLanes, ...)                                                            \
+  struct Passes##kLanes {                                                                          \
+    __VA_ARGS__ static void compute_terminals(const ModelArrays& arrays, const ConstFrame& mask,   \
+                                              const FramePlan& frame, const EnergyPlan& plan,      \
+                                              int y) {                                             \
+      const auto use_pixel = [&](int x) { compute_terminal(arrays, mask, frame, plan, x, y); };    \
+      const auto refine_pixel = [&](int x) { refine_terminal(arrays, frame, plan, x, y); };        \
+      if (frame.has_chroma) {                                                                      \
+        compute_terminals_with<kLanes>(arrays, mask, specialised<true>(frame), plan, y, use_pixel, \
+                                       refine_pixel);                                              \
+      } else {                                                                                     \
+        compute_terminals_with<kLanes>(arrays, mask, specialised<false>(frame), plan, y,           \
+                                       use_pixel, refine_pixel);                                   \
+      }                                                                                            \
+    }                                                                                              \
+    __VA_ARGS__ static void compute_links(const ModelArrays& arrays, const FramePlan& frame,       \
+                                          const EnergyPlan& plan, int y, int first, int last,      \
+                                          const LinkRow& to) {                                     \
+      compute_links_with<std::min(kLanes, 8)>(arrays, frame, plan, y, first, last, to);            \
+    }                                                                                              \
+    __VA_ARGS__ static void update_model(const ModelArrays& arrays, const FramePlan& frame,        \
+                                         const uint8_t* foreground, int y) {                       \
+      const auto use_pixel = [&](int x) {                                                          \
+        update_pixel(arrays, frame, foreground[x] != 0, x, y);                                     \
+      };                                                                                           \
+      if (frame.has_chroma) {                                                                      \
+        update_model_with<kLanes>(arrays, specialised<true>(frame), foreground, y, use_pixel);     \
+      } else {                                                                                     \
+        update_model_with<kLanes>(arrays, specialised<false>(frame), foreground, y, use_pixel);    \
+      }                                                                                            \
+    }                                                                                              \
+    static constexpr RowPasses all = {kLanes, compute_terminals, compute_links, update_model};     \
   }
 
 REGIONS_ROW_PASSES(4);
