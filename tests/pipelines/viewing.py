@@ -30,6 +30,7 @@ SQUARE = (f"color=black:s={SIZE[0]}x{SIZE[1]}:r=25:d={{0}}[b];color=white:s={SID
           "[b][w]overlay=x='140+100*sin(t*3)':y='100+60*cos(t*2)'")
 GATE = {"width": 320, "height": 240, "lines": [{"id": "gate", "points": [[150, 0], [150, 240]], "object-retention": 5}]}
 WAIT = 30 * media.PATIENCE
+CRASHES = [-number for number in (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGTRAP)]
 
 
 def until(happened, seconds=WAIT, what="what was expected"):
@@ -50,7 +51,7 @@ class View:
         self.errors = open(test.folder / f"errors-{time.monotonic_ns()}", "w+", encoding="utf-8")
         test.addCleanup(self.errors.close)
         self.process = subprocess.Popen(
-            [str(word) for word in (sys.executable, VIEW, *words, "--filter", filter, *listen)], stdout=subprocess.PIPE,
+            [str(word) for word in (sys.executable, "-X", "faulthandler", VIEW, *words, "--filter", filter, *listen)], stdout=subprocess.PIPE,
             stderr=self.errors, text=True, **process)
         test.addCleanup(self.stop, signal.SIGKILL)
         line = self.process.stdout.readline().strip()
@@ -67,11 +68,13 @@ class View:
         return self.errors.read()
 
     def stop(self, number=signal.SIGTERM):
-        """Returns the exit status."""
+        """Returns the exit status. A crash fails the test."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         with contextlib.suppress(ValueError):
             self.process.communicate(timeout=WAIT)
+        if self.process.returncode in CRASHES:
+            raise AssertionError(f"view ended by {signal.Signals(-self.process.returncode).name}: {self.said()}")
         return self.process.returncode
 
     def memory(self):
