@@ -4,7 +4,7 @@ finds the regions of each frame."""
 import threading
 
 import gi
-from gstreamer import Gst
+from gstreamer import Gst, GstVideo
 
 try:
     gi.require_version("GstWebRTC", "1.0")
@@ -53,8 +53,7 @@ class Peer:
             element.set_property("sync", False)
 
     def see_event(self, _pad, info):
-        structure = info.get_event().get_structure()
-        if structure and structure.has_name("GstForceKeyUnit"):
+        if GstVideo.video_event_is_force_key_unit(info.get_event()):
             self.ask_key_frame()
         return Gst.PadProbeReturn.OK
 
