@@ -12,6 +12,8 @@ import random
 import re
 import signal
 import socket
+import subprocess
+import sys
 import time
 
 import aiohttp
@@ -22,12 +24,23 @@ from camera import Camera
 from cases import main
 from gstreamer import Gst  # after cases, which sets the path
 from PIL import Image
-from viewing import GATE, SIZE, SQUARE, VIEW, Socket, ViewCase, until, with_session
+from viewing import FILTER, GATE, SIZE, SQUARE, VIEW, WAIT, Socket, ViewCase, until, with_session
 
 ROUNDS = 300  # of random requests
 ZONE = {"id": "all", "points": [[0, 0], [320, 0], [320, 240], [0, 240]]}
 PROPERTIES = "/api/streams/0/properties"
 RULES = "/api/streams/0/rules"
+# view, with a fault in a thread of GStreamer.
+FAULTY = f"""
+import runpy, sys
+sys.path.insert(0, "{media.ROOT}/pipelines")
+import script
+from viewer.stream import Stream
+def broken(*_):
+    raise RuntimeError("thrown by the test")
+Stream.take_size = broken
+runpy.run_path("{VIEW}", run_name="__main__")
+"""
 
 
 def box_of(jpeg):
@@ -568,6 +581,13 @@ class Safety(ViewCase):
         self.assertEqual(view.ask("/")[0], 200)
         self.assertNotIn("Traceback", view.said())
         self.assertNotIn("internal error", view.said())
+
+    def test_fault_of_the_program_ends_it_with_status_1(self):
+        program = [sys.executable, "-c", FAULTY, self.square(), "--filter", FILTER, "--listen", "localhost:0"]
+        said = subprocess.run(program, capture_output=True, text=True, timeout=WAIT, check=False)
+        self.assertEqual(said.returncode, 1, said.stderr)
+        self.assertIn("view: internal error of this program (the input is not the cause): RuntimeError: thrown by the test",
+                      said.stderr)
 
     def test_interrupted_program_ends_all_connections_and_exits_with_0(self):
         view = self.view(self.square(), "--loop")
