@@ -136,7 +136,9 @@ REGIONS_INLINE void compute_terminals_with(const ModelArrays arrays, const Const
       arrays, y,
       [&](int first, int last) __attribute__((always_inline)) {
         if (has_mask) {
-          for (int x = first; x < last; ++x) use_pixel(x);
+          for (int x = first; x < last; ++x) {
+            terminal[x] = terminal_at(arrays, mask, frame, plan, x, y, add_atomically);
+          }
           return;
         }
         for_each_vector<kLanes>(
